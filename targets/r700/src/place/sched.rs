@@ -257,16 +257,16 @@ impl Run<'_> {
                     let key = self.code.mir.webs[w.0 as usize].quad.map_or(w.0, |q| 0x8000_0000 | q.0);
                     Read::Gpr(key, self.channel(w).unwrap_or(0))
                 }
-                Operand::Const(key, bank, line) => {
+                Operand::Const(half, bank, line) => {
                     constants += 1;
-                    if !open.half(key) {
+                    if !open.half(half) {
                         return None;
                     }
                     // Lines of the operations before this one in the clause.
                     if open.lines.insert(bank, line) && open.lines.sets().is_none() {
                         return None;
                     }
-                    Read::Const(key)
+                    Read::Const(half)
                 }
                 Operand::Inline => {
                     constants += 1;
@@ -294,6 +294,9 @@ impl Run<'_> {
 
     fn fits(&self, open: &Open, next: &mut Open, i: usize, slots: &[(u8, u8, u8, bool)]) -> Option<()> {
         if slots.iter().any(|s| open.units[s.0 as usize]) || self.clause + open.size() + slots.len() > CLAUSE_SLOTS {
+            return None;
+        }
+        if !open.has_room_for(&self.code.facts[i].halves) {
             return None;
         }
         *next = *open;
