@@ -930,7 +930,7 @@ mod tests {
         let op = |k: u32| {
             let form = [op2::MUL, op2::ADD, op2::SIN][random(7) as usize % 3];
             let constant = Place::Const(0, random(12) as u16, random(4) as u8);
-            let place = match random(if seed % 2 == 0 { 1 } else { 4 }) {
+            let place = match random(if seed.is_multiple_of(2) { 1 } else { 4 }) {
                 0 => Place::Web(Web(k.saturating_sub(1 + random(reach)))),
                 1 => Place::Bits(0x4000_0000 + random(9)),
                 _ => constant,
