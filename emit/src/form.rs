@@ -85,6 +85,11 @@ impl Field {
     }
     /// The bits that the field occupies.
     pub const fn mask(&self) -> u128 {
+        if let [b] = self.bits
+            && b.in_low_half()
+        {
+            return ((ones(b.width) as u64) << b.lo) as u128;
+        }
         let (mut m, mut i) = (0u128, 0);
         while i < self.bits.len() {
             m |= ones(self.bits[i].width) << self.bits[i].lo;
@@ -144,6 +149,7 @@ impl Field {
     }
 }
 
+#[inline]
 const fn ones(width: u8) -> u128 {
     if width >= 128 { u128::MAX } else { (1u128 << width) - 1 }
 }
@@ -193,7 +199,11 @@ impl<X> Form<X> {
     }
     /// Every bit that the form gives a meaning.
     pub fn known_bits(&self) -> u128 {
-        self.fields().fold(self.mask, |m, f| m | f.mask())
+        self.mask | self.claimed_bits()
+    }
+    /// The bits of its fields.
+    fn claimed_bits(&self) -> u128 {
+        self.fields().fold(0, |m, f| m | f.mask())
     }
 }
 
@@ -296,8 +306,14 @@ impl Index {
     }
     fn make<X>(forms: &[Form<X>]) -> Vec<Bucket> {
         let mut out: Vec<Bucket> = Vec::new();
+        // Forms that follow each other mostly share their fields.
+        let (mut fields, mut claimed, mut count): (&[&[Field]], u128, usize) = (&[], 0, 0);
         for (n, f) in forms.iter().enumerate() {
-            let known = Known { bits: f.bits, form: n as u16, meant: f.known_bits(), fields: f.fields().count() };
+            let same = fields.len() == f.fields.len() && fields.iter().zip(f.fields).all(|(a, b)| std::ptr::eq(*a, *b));
+            if !same {
+                (fields, claimed, count) = (f.fields, f.claimed_bits(), f.fields().count());
+            }
+            let known = Known { bits: f.bits, form: n as u16, meant: f.mask | claimed, fields: count };
             for space in (0..32).map(|k| 1 << k).filter(|s| f.spaces & s != 0) {
                 let at = out.iter().position(|b| b.size == f.size && b.space == space).unwrap_or_else(|| {
                     out.push(Bucket { size: f.size, space, masks: Vec::new() });

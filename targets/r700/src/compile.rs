@@ -1,14 +1,18 @@
 //! The straight line from legalised IR to bytes.
 
 use crate::abi::{Abi, Platform, Role, loop_entry};
+use crate::container::ring::Code;
+use crate::container::stages;
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, as_it_matters, begin, beginning, form, legalise, preparation, prepare, unroll};
 use crate::place::estimate::{Estimate, Rival};
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
-use crate::place::{Placement, coalesce, constants, spill, waves};
+use crate::place::{Leaf, Placement, coalesce, constants, spill, waves};
 use crate::select::mir::*;
-use crate::select::tidy::{ask_directly, hold_integers, join_masks, limit_constants, shape_control_flow, shift_with_signs, show_integers};
+use crate::select::tidy::{
+    ask_directly, hold_integers, join_masks, limit_constants, prefer_lanes, shape_control_flow, shift_with_signs, show_integers,
+};
 use crate::select::{doubled, literals, lower};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
@@ -74,17 +78,13 @@ struct Base<'o> {
 
 /// The code of a module in one role.
 struct Generated {
-    emitted: Emitted,
+    placed: Placed,
     /// Registers used.
     gprs: u16,
     mir: String,
     places: String,
-    /// The placement where the checker shall see it.
-    placed: Option<Placement>,
     /// Whether it is the code with copies of constants.
     copies: bool,
-    /// What its schedule was taken to cost.
-    estimate: Estimate,
 }
 
 /// What is done for a piece of code.
@@ -158,7 +158,7 @@ fn rival(all: &[Way<'_>], base: &Module) -> Option<Rival> {
     let blocks = |m: &Module| m.main().layout.len();
     let plain = crate::legal::dots(base) == 0;
     let rivals = all.iter().filter(|w| blocks(&w.base) == blocks(base) && (plain || crate::legal::dots(&w.base) > 0));
-    rivals.map(|w| w.candidate.code.estimate).min_by_key(|e| e.cost()).map(Rival::from)
+    rivals.map(|w| w.candidate.code.placed.estimate).min_by_key(|e| e.cost()).map(Rival::from)
 }
 
 /// Compiles one legalised module with some effort.
@@ -239,12 +239,12 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
     }
     // Groups are worth bytes, but hardly more than a tenth (or two slots) above the smallest code found; twice that and more where
     // a loop is gone that fetches, and with it much of what is executed.
-    let Some(least) = all.iter().map(|w| &w.candidate.code.emitted).min_by_key(|e| bytes(e)) else {
+    let Some(least) = all.iter().map(|w| &w.candidate.code.placed.emitted).min_by_key(|e| bytes(e)) else {
         return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
     };
     let (smallest, most, waits) = (bytes(least), executed(least), least.counts.work.fetches);
     let weighed = |code: &Generated| {
-        let e = &code.emitted;
+        let e = &code.placed.emitted;
         let unrolled = options.opt != OptLevel::Os && e.counts.work.fetches < waits && 3 * executed(e) < 2 * most;
         let cap = smallest + if unrolled { smallest.clamp(16, MOST_UNROLLED) } else { (smallest / 10).max(16) };
         cost(e) + 4 * bytes(e).saturating_sub(cap)
@@ -383,14 +383,15 @@ fn bases<'o>(module: &Module, options: &'o Options, search: bool) -> Vec<Base<'o
 /// What is handed on, with the programs beside it.
 fn wrap_up<'o>(candidate: Candidate, base: &Module, mut trace: Trace<'o>, options: &Options) -> Result<Compiled<'o>, CompileError> {
     let Candidate { module: legal, abi, code, .. } = candidate;
+    let Generated { placed, gprs, mir, places, .. } = code;
     trace.module(Phase::Legal, &legal);
-    trace.text(Phase::Select, || code.mir.clone());
-    trace.text(Phase::Place, || code.places.clone());
-    if let Some(placed) = &code.placed {
-        placed.check()?;
+    trace.text(Phase::Select, || mir.clone());
+    trace.text(Phase::Place, || places.clone());
+    if options.check_allocation {
+        placed.place.check()?;
     }
-    let parts = crate::container::stages::parts(base, &abi, (&code.emitted, code.gprs), options)?;
-    let Generated { emitted, gprs, mir, places, .. } = code;
+    let Placed { mir: code, leaves, place, emitted, .. } = placed;
+    let parts = stages::parts(base, &abi, stages::Main { code: Code { mir: code, leaves, place }, emitted: &emitted, gprs }, options)?;
     Ok(Compiled { parts, legal, abi, emitted, gprs, trace, mir, places })
 }
 
@@ -466,13 +467,13 @@ fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>,
         let mut base = best.base.clone();
         crate::legal::expand_dots(&mut base, |n, _| (dots.next..dots.next + dots.width).contains(&n));
         crate::legal::reorder(&mut base, options);
-        let than = Rival { estimate: best.candidate.code.estimate, no_dearer: dots.all };
+        let than = Rival { estimate: best.candidate.code.placed.estimate, no_dearer: dots.all };
         let effort = Effort { than: Some(than), ..ONCE };
         let candidate = candidate(&base, options, effort, &mut Trace::off())?;
         Ok(Way { candidate, base, choice: best.choice, trace: best.trace.clone() })
     };
     climb(way, steps, &mut budget, build, |new, old| {
-        let does = |w: &Way<'_>| executed(&w.candidate.code.emitted);
+        let does = |w: &Way<'_>| executed(&w.candidate.code.placed.emitted);
         let yes = better(new, old) && !(tried.get().all && does(new) > does(old));
         if yes {
             at.set(tried.get().after(true));
@@ -487,10 +488,10 @@ pub fn in_role(base: &Module, options: &Options, role: Role) -> Result<(Emitted,
     let tree = crate::legal::structure(&mut module, options, &mut Trace::off())?;
     let abi = interface(&module, role, options)?;
     let (_, code) = generate(&module, &tree, &abi, ONCE, options)?;
-    if let Some(placed) = &code.placed {
-        placed.check()?;
+    if options.check_allocation {
+        code.placed.place.check()?;
     }
-    Ok((code.emitted, code.gprs))
+    Ok((code.placed.emitted, code.gprs))
 }
 
 /// Code that does not fit its encoding: a constant or an address out of reach.
@@ -506,7 +507,7 @@ fn too_large(e: LayoutError<Span>) -> CompileError {
 
 /// Straight-line code that needs no selection: its code and registers.
 pub fn straight(mir: Mir) -> Result<(Emitted, u16), CompileError> {
-    let (mir, scheduled, place) = fit(&mir, ONCE.tries, 1, None).map_err(Retry::error)?;
+    let (mir, scheduled, place) = fit(&mir, ONCE.tries, 1, None, None).map_err(Retry::error)?;
     let emitted = emit(&mir, &scheduled, &place, 0, false).map_err(too_large)?;
     Ok((emitted, place.count.max(1)))
 }
@@ -546,6 +547,7 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
     if !coalesce::settle_quads(&mut mir) {
         return Err(Retry::Yes(CompileError::Internal("the lanes of a register do not fit into four channels".to_string())));
     }
+    prefer_lanes(&mut mir);
     shape_control_flow(&mut mir);
     mir.emulators = abi.emulators;
     if abi.emulators {
@@ -563,49 +565,69 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
     Ok(Selected { copied: constants::copied(&mir), mir, reserved })
 }
 
-/// Schedules selected code; `quick` is what comes of it if each piece of code is scheduled once, where that is known.
+/// Schedules selected code; `quick` is what comes of it if each piece of code is scheduled once, where that is known: then there is only
+/// other code if it may be better.
 fn scheduled(selected: &Selected, abi: &Abi, effort: Effort, quick: Option<&Generated>, options: &Options) -> Result<Generated, Retry> {
     let Selected { mir, copied, reserved } = selected;
-    let place = |m: &Mir, effort: Effort| placed(m, abi, effort, *reserved);
-    let once = |m: &Mir, than| place(m, Effort { than, ..ONCE }).map_or(u64::MAX, |done| cost(&done.emitted));
+    let place = |m: &Mir, effort: Effort, from: Option<&Placed>| placed(m, abi, effort, *reserved, from);
+    let value = |p: &Option<Placed>| p.as_ref().map_or(u64::MAX, |p| cost(&p.emitted));
     // Copies are better more often than not; where it matters, a schedule of each tells.
     let mut copies = copied.is_some();
+    let mut own = None;
     if let Some(copied) = copied
         && effort.tries > ONCE.tries
     {
-        copies = match quick {
-            Some(known) => known.copies && cost(&known.emitted) <= once(mir, Some(known.estimate.into())),
-            None => once(copied, None) <= once(mir, None),
-        };
+        match quick.map(|q| (&q.placed, q.copies)) {
+            Some((known, true)) => {
+                let without = place(mir, Effort { than: Some(known.estimate.into()), ..ONCE }, None).ok();
+                own = without.filter(|p| cost(&p.emitted) < cost(&known.emitted));
+                copies = own.is_none();
+            }
+            Some((_, false)) => copies = false,
+            None => {
+                let (with, without) = (place(copied, ONCE, None).ok(), place(mir, ONCE, None).ok());
+                copies = value(&with) <= value(&without);
+                own = if copies { with } else { without };
+            }
+        }
     }
-    let Placed { mir, place, emitted, estimate } = match copied {
-        Some(copied) if copies => match place(copied, effort) {
+    let from = own.as_ref().or(quick.filter(|q| q.copies == copies).map(|q| &q.placed));
+    let found = match copied {
+        Some(copied) if copies => match place(copied, effort, from) {
             Err(Retry::Yes(_) | Retry::No(_)) => {
                 copies = false;
-                place(mir, effort)?
+                place(mir, effort, None)
             }
-            done => done?,
+            done => done,
         },
-        _ => place(mir, effort)?,
+        _ => place(mir, effort, from),
     };
-    let (text, places) =
-        if options.writes(&[Phase::Select, Phase::Place]) { (describe(&mir), place.describe(&mir)) } else { Default::default() };
+    let placed = match (found, own) {
+        (Err(Retry::NoBetter), Some(own)) => own,
+        (found, _) => found?,
+    };
+    let (text, places) = if options.writes(&[Phase::Select, Phase::Place]) {
+        (describe(&placed.mir), placed.place.describe(&placed.mir))
+    } else {
+        Default::default()
+    };
     // The fetch shader or the rasteriser fills a register for each declared input, read or not.
-    let gprs = place.count.max(1).max(abi.input_gprs as u16);
-    Ok(Generated { emitted, gprs, mir: text, places, placed: options.check_allocation.then_some(place), copies, estimate })
+    let gprs = placed.place.count.max(1).max(abi.input_gprs as u16);
+    Ok(Generated { placed, gprs, mir: text, places, copies })
 }
 
 /// Code with registers, as it was scheduled and as words.
 struct Placed {
     mir: Mir,
+    leaves: Vec<Leaf>,
     place: Placement,
     emitted: Emitted,
     estimate: Estimate,
 }
 
-/// Schedules, allocates and emits.
-fn placed(mir: &Mir, abi: &Abi, effort: Effort, reserved: u8) -> Result<Placed, Retry> {
-    let (mir, scheduled, place) = fit(mir, effort.tries, reserved, effort.than)?;
+/// Schedules, allocates and emits; what was placed already is gone on from.
+fn placed(mir: &Mir, abi: &Abi, effort: Effort, reserved: u8, from: Option<&Placed>) -> Result<Placed, Retry> {
+    let (mir, leaves, place) = fit(mir, effort.tries, reserved, effort.than, from.map(|p| &p.leaves[..]))?;
     if mir.scratch > 0 && abi.platform == Platform::WiiU {
         let message = "the program needs scratch memory, which no call of GX2 provides: fewer live values or shorter local arrays";
         return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, 0)));
@@ -614,8 +636,8 @@ fn placed(mir: &Mir, abi: &Abi, effort: Effort, reserved: u8) -> Result<Placed, 
         let message = "the program needs more scratch memory than its instructions reach";
         return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
     }
-    let emitted = emit(&mir, &scheduled, &place, abi.loop_entry, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
-    Ok(Placed { estimate: Estimate::of(&mir.steps, &scheduled), mir, place, emitted })
+    let emitted = emit(&mir, &leaves, &place, abi.loop_entry, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
+    Ok(Placed { estimate: Estimate::of(&mir.steps, &leaves), mir, leaves, place, emitted })
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use retroshade_ir::{Binding, Builtin, Module, ShaderEnv, Stage};
 use retroshade_lower::testing::{Profile, default_options, random_program};
 use retroshade_lower::{CompiledShader, SimError};
 use retroshade_r700::abi::{Abi, Platform, Role};
-use retroshade_r700::isa::program::{Program, words_of};
+use retroshade_r700::isa::program::{Clause, Program, words_of};
+use retroshade_r700::isa::word::Group;
 use retroshade_r700::{container, sim};
 
 /// Random programs of a stage that compile.
@@ -49,6 +50,36 @@ fn vertex_programs_in_other_roles() {
         }
     }
     assert!(rings > 40 && own > 20, "{rings} {own}");
+}
+
+/// The groups of a program.
+fn groups(p: &Program) -> Vec<Group> {
+    let alu = p.clauses.values().filter_map(|c| if let Clause::Alu(groups) = c { Some(groups) } else { None });
+    alu.flatten().map(|(_, g)| g.clone()).collect()
+}
+
+#[test]
+fn the_export_stage_is_the_main_program_and_moves_to_lanes() {
+    let compiled = |colour: &str| {
+        let source = format!(
+            "shader vertex \"sum\"\ninput %place : f32x4 @location(0)\ninput %tint : f32x4 @location(1)\n\
+             output %position : f32x4 @position\noutput %color : f32x4 @location(0)\nblock0:\n    v0 = input.f32x4 %place\n    \
+             v1 = input.f32x4 %tint\n    v2 = fadd v0, v1\n    output %position, v2\n{colour}    output %color, v9\n    return\n"
+        );
+        let module = retroshade_ir::text::parse("sum.ir", &source).unwrap();
+        let s = retroshade_r700::isa().compile(&module, &default_options(0)).unwrap();
+        (groups(&section(&s, ".text")), groups(&section(&s, ".r700.es")))
+    };
+    let (main, ring) = compiled("    v9 = fmul v2, v1\n");
+    assert_eq!(ring, main, "everything is in its lane");
+    // Two lanes that change places and a constant one take a group.
+    let swapped = "    v3 = extract v1, 0\n    v4 = extract v1, 1\n    v5 = extract v1, 2\n    v6 = fconst.f32 1.0\n    \
+                   v9 = build v4, v3, v5, v6\n";
+    let (main, ring) = compiled(swapped);
+    assert_eq!(ring[..main.len()], main);
+    assert_eq!(ring.len(), main.len() + 1);
+    let lanes: Vec<u8> = ring[main.len()].slots.iter().map(|s| s.chan).collect();
+    assert_eq!(lanes, [0, 1, 3]);
 }
 
 #[test]

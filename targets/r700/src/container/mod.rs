@@ -10,6 +10,7 @@ pub mod gsh;
 pub mod interface;
 pub mod link;
 pub mod registers;
+pub mod ring;
 pub mod stages;
 pub mod usage;
 

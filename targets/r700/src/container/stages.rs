@@ -6,8 +6,9 @@
 
 use super::Part;
 use super::registers::{export_stage, exports, resources};
+use super::ring::{Code, to_ring};
 use crate::abi::{Abi, FETCH_RESOURCE, Platform, Role, VERTEX_RESOURCE, reads_input};
-use crate::emit::Emitted;
+use crate::emit::{Emitted, emit};
 use crate::isa::forms::{FetchType, TABLE, cf, field, op2, vtx, word};
 use crate::isa::program::Program;
 use crate::place::sched::CLAUSE_FETCHES;
@@ -124,12 +125,34 @@ fn own_fetches(main: &[u32], m: &Module, abi: &Abi) -> Result<Option<Vec<u32>>, 
     Ok(Some(out))
 }
 
+/// The main program: how it was placed, and what came of it.
+pub struct Main<'a> {
+    /// The operations with their schedule.
+    pub code: Code,
+    /// The words.
+    pub emitted: &'a Emitted,
+    /// Registers used.
+    pub gprs: u16,
+}
+
+impl Main<'_> {
+    /// The same program as export stage, where there is one; what emulators are shown differs from role to role.
+    fn export_stage(&mut self, m: &Module, abi: &Abi) -> Option<(Emitted, u16)> {
+        if abi.emulators || !to_ring(&mut self.code, &abi.export_slots(m)) {
+            return None;
+        }
+        let Code { mir, leaves, place } = &self.code;
+        let e = emit(mir, leaves, place, abi.loop_entry, abi.fetch_shader).ok()?;
+        Some((e, self.gprs.max(place.count)))
+    }
+}
+
 /// The copy program of a geometry program: the vertex in the GS-VS ring that R0.x names, exported.
 fn copy_program(m: &Module, abi: &Abi) -> Mir {
     let mut mir = Mir::default();
     let mut ops = Vec::new();
     let from = mir.web();
-    mir.webs[from.0 as usize] = WebInfo { chan: Some(0), fixed: Some(0), quad: None, settled: true };
+    mir.webs[from.0 as usize] = WebInfo { chan: Some(0), fixed: Some(0), quad: None, settled: true, lane: None };
     let at = match abi.platform {
         // The upper bits name the stream; drivers mask them.
         Platform::Object => {
@@ -149,7 +172,7 @@ fn copy_program(m: &Module, abi: &Abi) -> Mir {
         let (mut dst, mut src) = ([None; 4], [Coord::Masked; 4]);
         for c in 0..4u8 {
             let w = mir.web();
-            mir.webs[w.0 as usize] = WebInfo { chan: Some(c), fixed: None, quad: Some(quad), settled: true };
+            mir.webs[w.0 as usize] = WebInfo { chan: Some(c), fixed: None, quad: Some(quad), settled: true, lane: None };
             (dst[c as usize], src[c as usize]) = (Some(w), Coord::Web(w));
         }
         mir.quads.push(dst.iter().flatten().copied().collect());
@@ -180,9 +203,10 @@ pub const HANDING_ON: &str = "handing-on";
 /// The copy program of [`HANDING_ON`].
 pub const HANDING_ON_COPY: &str = "handing-on.copy";
 
-/// The programs beside the main one, whose code and registers are given; `legal` is the legalised module before its control flow was shaped.
-pub fn parts(legal: &Module, abi: &Abi, main: (&Emitted, u16), options: &retroshade_lower::Options) -> Result<Vec<Part>, CompileError> {
+/// The programs beside the main one; `legal` is the legalised module before its control flow was shaped.
+pub fn parts(legal: &Module, abi: &Abi, mut main: Main<'_>, options: &retroshade_lower::Options) -> Result<Vec<Part>, CompileError> {
     let mut out = Vec::new();
+    let mut fetching = None;
     match legal.stage {
         Stage::Vertex => {
             let internal = |e: EncodeError| CompileError::Internal(e.to_string());
@@ -193,14 +217,16 @@ pub fn parts(legal: &Module, abi: &Abi, main: (&Emitted, u16), options: &retrosh
                     continue;
                 }
                 if role == Role::OwnFetches
-                    && let Some(words) = own_fetches(&main.0.words, legal, abi).map_err(internal)?
+                    && let Some(words) = own_fetches(&main.emitted.words, legal, abi).map_err(internal)?
                 {
-                    let registers = [vec![("SQ_PGM_RESOURCES_VS".to_string(), resources(main.0, main.1))], exports(legal, abi)].concat();
-                    out.push(Part { name, words, registers });
+                    let resources = resources(main.emitted, main.gprs);
+                    let registers = [vec![("SQ_PGM_RESOURCES_VS".to_string(), resources)], exports(legal, abi)].concat();
+                    fetching = Some(Part { name, words, registers });
                     continue;
                 }
+                let own = if role == Role::ExportStage { main.export_stage(legal, abi) } else { None };
                 // What fits in the usual role may not fit in this one; then there is no such section.
-                let Ok((e, gprs)) = crate::compile::in_role(legal, options, role) else { continue };
+                let Some((e, gprs)) = own.or_else(|| crate::compile::in_role(legal, options, role).ok()) else { continue };
                 let words = resources(&e, gprs);
                 let registers = match role {
                     Role::ExportStage => {
@@ -233,5 +259,7 @@ pub fn parts(legal: &Module, abi: &Abi, main: (&Emitted, u16), options: &retrosh
             return Err(CompileError::Internal(format!("illegal code in the {} program: {problem}", p.name)));
         }
     }
+    // The main program, which is checked as it is, but for a clause of fetches.
+    out.extend(fetching);
     Ok(out)
 }

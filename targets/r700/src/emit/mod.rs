@@ -754,7 +754,7 @@ mod tests {
         place.gpr = vec![Some(5), Some(5), Some(5), Some(5)];
         let left = |first: &[Slot], forward: Option<u8>| {
             let (first, second) = (group(first), group(&[copy(3, 1, 2, 2, forward)]));
-            let leaves = [Leaf { ops: Vec::new(), items: vec![Item::Group(first.clone()), Item::Group(second)] }];
+            let leaves = [Leaf { items: vec![Item::Group(first.clone()), Item::Group(second)], ..Leaf::default() }];
             Emit::new(&mir, &leaves, &place).group(0, 0, &first, &[]).slots.len()
         };
         let idle = copy(1, 0, 0, 0, None);

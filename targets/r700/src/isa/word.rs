@@ -281,8 +281,9 @@ impl Alu {
     /// Decodes an ALU word pair; bits without a meaning are an error.
     pub fn decode(word: u64) -> Option<Alu> {
         let (form, residue) = TABLE.find(forms::ALU, 8, word as u128)?;
-        let field = |at| TABLE.form(form).field(at).map_or(0, |f| f.get(word as u128));
-        (residue == 0).then(|| Alu::read(form, field))
+        let mut values = Fields::default();
+        values.0.iter_mut().zip(TABLE.form(form).fields()).for_each(|(v, f)| *v = f.get(word as u128));
+        (residue == 0).then(|| Alu::read(form, |at| values[at]))
     }
 }
 

@@ -108,7 +108,8 @@ mod tests {
     }
     /// What the best schedule costs that is found.
     fn found(ops: &[Op]) -> u64 {
-        let (items, _) = schedule(ops, &mir(), 10_000, None, &mut Numbering::default()).expect("fits");
+        let found = schedule(ops, &mir(), 10_000, None, &mut Numbering::default(), None);
+        let (items, _) = found.expect("fits").expect("it goes on from nothing");
         let cost = |i: &Item| match i {
             Item::Group(g) => GROUP_COST + 8 * (g.slots.len() + g.literals.len().div_ceil(2)) as u64,
             Item::Cut | Item::Fetch(_) => 8,

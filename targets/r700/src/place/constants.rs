@@ -32,9 +32,14 @@ pub fn copied(mir: &Mir) -> Option<Mir> {
 /// A constant register's channel: (buffer, register, channel).
 type Constant = (u8, u16, u8);
 
-/// Halves of constant registers that an operation reads.
+/// Halves of constant registers that an operation reads, 0 where it is one at most.
 fn halves(op: &Op) -> usize {
-    distinct_halves(&constants(op))
+    if several(op) { distinct_halves(&constants(op)) } else { 0 }
+}
+
+/// Whether an operation has constants that may be of several halves.
+fn several(op: &Op) -> bool {
+    op.src.iter().filter(|s| matches!(s.place, Place::Const(..))).count() > 1
 }
 
 /// The constants that an operation reads, in order.
@@ -55,8 +60,13 @@ fn distinct_halves(constants: &[Constant]) -> usize {
 /// Copies the constants of a piece of code that serve the most operations, until one half is left to each.
 fn copy(ops: &mut Vec<Op>, webs: &mut Vec<WebInfo>) {
     // The operations that still read two halves, and what they read.
-    let mut crowded: Vec<(usize, SmallVec<[Constant; 8]>)> =
-        ops.iter().map(constants).enumerate().filter(|(_, c)| distinct_halves(c) > 1).collect();
+    let mut crowded: Vec<(usize, SmallVec<[Constant; 8]>)> = ops
+        .iter()
+        .enumerate()
+        .filter(|(_, o)| several(o))
+        .map(|(k, o)| (k, constants(o)))
+        .filter(|(_, c)| distinct_halves(c) > 1)
+        .collect();
     // Copies, and the operations that they stand before.
     let mut copies: Vec<(usize, Op)> = Vec::new();
     let mut readers: BTreeMap<Constant, usize> = BTreeMap::new();

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 pub enum Operand {
     /// A web.
     Web(Web),
-    /// Key of the register half; buffer and line.
+    /// Local number of the register half; buffer and line.
     Const(u32, u8, u16),
     /// An inline constant.
     Inline,
@@ -84,16 +84,13 @@ impl Numbering {
 /// The facts of every operation.
 pub fn facts(ops: &[Op], names: &Numbering) -> Vec<Facts> {
     let mut numbers: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut number = |o: &Operand| match o {
-        Operand::Const(key, ..) => {
-            let next = numbers.len() as u32;
-            Some(*numbers.entry(*key).or_insert(next))
-        }
-        _ => None,
+    let mut number = |bank: u8, register: u16, half: u8| {
+        let next = numbers.len() as u32;
+        *numbers.entry(u32::from(bank) << 20 | u32::from(register) << 1 | u32::from(half)).or_insert(next)
     };
-    let operand = |i: usize, k: usize, o: &Opnd, float: bool| match o.place {
+    let mut operand = |i: usize, k: usize, o: &Opnd, float: bool| match o.place {
         Place::Web(w) => Operand::Web(w),
-        Place::Const(b, n, c) => Operand::Const((b as u32) << 20 | (n as u32) << 1 | (c >> 1) as u32, b, n / 16),
+        Place::Const(b, n, c) => Operand::Const(number(b, n, c >> 1), b, n / 16),
         Place::Bits(b) if inline_constant(b, float).is_some() => Operand::Inline,
         Place::Bits(b) => Operand::Literal(b, float),
         // A relative operand conflicts with every other read of its channel: its key is unique.
@@ -109,7 +106,7 @@ pub fn facts(ops: &[Op], names: &Numbering) -> Vec<Facts> {
             let (mut operands, mut halves): (SmallVec<[Operand; 8]>, SmallVec<[u32; 3]>) = Default::default();
             for (k, o) in op.src.iter().enumerate() {
                 let o = operand(i, k, o, float);
-                if let Some(half) = number(&o)
+                if let Operand::Const(half, ..) = o
                     && let Err(at) = halves.binary_search(&half)
                 {
                     halves.insert(at, half);

@@ -86,7 +86,7 @@ mod tests {
     use crate::place::sched::Group;
 
     fn estimate(items: Vec<Item>) -> Estimate {
-        Estimate::of(&[Step::Code(Vec::new())], &[Leaf { ops: Vec::new(), items }])
+        Estimate::of(&[Step::Code(Vec::new())], &[Leaf { items, ..Leaf::default() }])
     }
     fn group(literals: &[u32]) -> Item {
         Item::Group(Group { slots: Vec::new(), literals: literals.into() })

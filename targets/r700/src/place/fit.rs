@@ -55,9 +55,10 @@ fn fewer(most: u32) -> u32 {
 type Fitted = (Mir, Vec<Leaf>, Placement);
 
 /// Schedules and allocates; where the registers do not suffice, in pieces with more and more values in scratch memory, first in an
-/// order that keeps little alive. Code that is no better than `than` gets no registers.
-pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Rival>) -> Result<Fitted, Retry> {
-    let mut error = match once(mir.clone(), effort, reserved, than, false)? {
+/// order that keeps little alive. Code that is no better than `than` gets no registers, nor does what comes of going on from schedules
+/// `from` another search of the same code if it finds nothing better.
+pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Rival>, from: Option<&[Leaf]>) -> Result<Fitted, Retry> {
+    let mut error = match once(mir.clone(), effort, reserved, than, from, false)? {
         Ok(done) => return Ok(done),
         Err(e) => e,
     };
@@ -66,7 +67,7 @@ pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Rival>) -> Result<
         let mut most = CHANNELS;
         let mut webs = choose(&base, most);
         while most >= SPILL_TO {
-            match once(spill(&base, &webs), effort, reserved, than, true)? {
+            match once(spill(&base, &webs), effort, reserved, than, None, true)? {
                 Ok(done) => return Ok(done),
                 Err(e) => error = e,
             }
@@ -84,8 +85,15 @@ pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Rival>) -> Result<
 }
 
 /// One attempt; the inner error says that registers do not suffice.
-fn once(mut code: Mir, effort: u64, reserved: u8, than: Option<Rival>, crowded: bool) -> Result<Result<Fitted, CompileError>, Retry> {
-    let scheduled = schedule_all(&mut code, effort, crowded)?;
+fn once(
+    mut code: Mir,
+    effort: u64,
+    reserved: u8,
+    than: Option<Rival>,
+    from: Option<&[Leaf]>,
+    crowded: bool,
+) -> Result<Result<Fitted, CompileError>, Retry> {
+    let scheduled = schedule_all(&mut code, effort, from, crowded)?.ok_or(Retry::NoBetter)?;
     if than.is_some_and(|than| than.beats(Estimate::of(&code.steps, &scheduled))) {
         return Err(Retry::NoBetter);
     }
@@ -121,14 +129,15 @@ fn define_undefined(
             info.chan = None;
         }
     }
-    let scheduled = schedule_all(&mut mir, effort, crowded)?;
+    let mut scheduled = schedule_all(&mut mir, effort, None, crowded)?.ok_or(Retry::NoBetter)?;
+    scheduled.iter_mut().for_each(|l| l.search = None);
     let place = allocate(&mir, &mir.steps, &scheduled, reserved)?;
     Ok((mir, scheduled, place))
 }
 
 /// Schedules every piece of code; operations that fit nowhere get their operands moved to other channels. Where registers do not
-/// suffice channels share all that lives evenly.
-fn schedule_all(mir: &mut Mir, effort: u64, crowded: bool) -> Result<Vec<Leaf>, Retry> {
+/// suffice channels share all that lives evenly. None where going on `from` other schedules finds nothing better.
+fn schedule_all(mir: &mut Mir, effort: u64, from: Option<&[Leaf]>, crowded: bool) -> Result<Option<Vec<Leaf>>, Retry> {
     for info in &mut mir.webs {
         info.settled = info.chan.is_some();
     }
@@ -139,6 +148,8 @@ fn schedule_all(mir: &mut Mir, effort: u64, crowded: bool) -> Result<Vec<Leaf>, 
     let mut names = Numbering::default();
     let code: Vec<Vec<Op>> = leaves(&mir.steps).into_iter().cloned().collect();
     let live = crowded.then(|| of_operations(&mir.steps, mir.webs.len()));
+    // Channels that one piece settles the next ones find: those behind a new schedule are searched from the beginning.
+    let mut known = from;
     for (k, ops) in code.into_iter().enumerate() {
         let mut ops = ops;
         let mut rounds = 0;
@@ -146,13 +157,12 @@ fn schedule_all(mir: &mut Mir, effort: u64, crowded: bool) -> Result<Vec<Leaf>, 
         let most = 24 + ops.len().min(40);
         loop {
             let around = live.as_ref().map(|l| around(mir, &ops, l.live.end[l.blocks[k]].ones()));
-            match schedule(&ops, mir, share(ops.len()), around.as_ref(), &mut names) {
-                Ok((items, chan)) => {
-                    for (w, c) in chan {
-                        mir.webs[w.0 as usize].chan = Some(c);
-                    }
-                    out.push(Leaf { ops, items });
-                    break;
+            let same = known.map(|leaves| &leaves[k]).filter(|l| l.search.is_some());
+            let leaf = match schedule(&ops, mir, share(ops.len()), around.as_ref(), &mut names, same.and_then(|l| l.search.as_ref())) {
+                Ok(None) => same.cloned(),
+                Ok(Some((items, search))) => {
+                    known = None;
+                    Some(Leaf { ops: std::mem::take(&mut ops), items, search: Some(search) })
                 }
                 Err(Stuck::Op(i)) => {
                     rounds += 1;
@@ -161,11 +171,19 @@ fn schedule_all(mir: &mut Mir, effort: u64, crowded: bool) -> Result<Vec<Leaf>, 
                     }
                     spread(mir, k, i);
                     ops = leaves(&mir.steps)[k].clone();
+                    continue;
                 }
+            };
+            let mut leaf = leaf.unwrap_or_default();
+            for (w, c) in leaf.search.iter().flat_map(|s| &s.chan) {
+                mir.webs[w.0 as usize].chan = Some(*c);
             }
+            leaf.search = leaf.search.filter(|_| rounds == 0 && !crowded);
+            out.push(leaf);
+            break;
         }
     }
-    Ok(out)
+    Ok((from.is_none() || known.is_none()).then_some(out))
 }
 
 /// What lives around a piece of code behind which all these webs live.

@@ -22,16 +22,18 @@ use retroshade_lower::CompileError;
 use retroshade_regalloc::AllocError as Refused;
 use retroshade_regalloc::flow::{Flow, Point, Values};
 use retroshade_regalloc::lanes::{self, Bank, Conflicts, Lane, Member, Problem, Search, Unit};
-use sched::Item;
+use sched::{Item, Searched};
 use std::collections::BTreeSet;
 
 /// A piece of code after scheduling.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Leaf {
     /// Its operations.
     pub ops: Vec<Op>,
     /// Its schedule.
     pub items: Vec<Item>,
+    /// The search that found it, where another one may go on from there: the operations are those that were selected.
+    pub search: Option<Searched>,
 }
 
 /// Registers of a program.

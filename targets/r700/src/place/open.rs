@@ -108,6 +108,11 @@ impl Open {
         self.words += 1;
         true
     }
+    /// Whether there is room for these halves of constant registers.
+    pub(super) fn has_room_for(&self, halves: &[u32]) -> bool {
+        let taken = &self.pairs[..self.halves];
+        self.halves + halves.iter().filter(|h| !taken.contains(h)).count() <= self.pairs.len()
+    }
     pub(super) fn half(&mut self, key: u32) -> bool {
         if self.pairs[..self.halves].contains(&key) {
             return true;

@@ -14,7 +14,7 @@ use crate::select::mir::*;
 use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Attempts without a better schedule after which the search ends; in short programs, where one costs little and a group is much, and in others.
 const PATIENCE: [u32; 2] = [50, 16];
@@ -182,6 +182,10 @@ struct Run<'a> {
     spent: u64,
     limit: u64,
     slots: u64,
+    /// Those among them that only T executes, the halves of constant registers that are still to be read, and the fetch clauses to come.
+    trans: u64,
+    unread: u64,
+    waves: u64,
     /// Live values by channel when the open group began.
     load: [u32; 4],
 }
@@ -198,6 +202,13 @@ enum Outcome {
 
 /// Webs in the units of a group, and the unit that forwards each.
 type Forward = SmallVec<[(Web, u8); 5]>;
+
+/// The best attempt so far.
+struct Best {
+    items: Vec<Item>,
+    drafts: Vec<Draft>,
+    chan: Vec<Option<u8>>,
+}
 
 /// A group as it was filled, and what the one before it forwards: only those of the best attempt are written out.
 struct Draft {
@@ -246,16 +257,16 @@ impl Run<'_> {
                     let key = self.code.mir.webs[w.0 as usize].quad.map_or(w.0, |q| 0x8000_0000 | q.0);
                     Read::Gpr(key, self.channel(w).unwrap_or(0))
                 }
-                Operand::Const(key, bank, line) => {
+                Operand::Const(half, bank, line) => {
                     constants += 1;
-                    if !open.half(key) {
+                    if !open.half(half) {
                         return None;
                     }
                     // Lines of the operations before this one in the clause.
                     if open.lines.insert(bank, line) && open.lines.sets().is_none() {
                         return None;
                     }
-                    Read::Const(key)
+                    Read::Const(half)
                 }
                 Operand::Inline => {
                     constants += 1;
@@ -283,6 +294,9 @@ impl Run<'_> {
 
     fn fits(&self, open: &Open, next: &mut Open, i: usize, slots: &[(u8, u8, u8, bool)]) -> Option<()> {
         if slots.iter().any(|s| open.units[s.0 as usize]) || self.clause + open.size() + slots.len() > CLAUSE_SLOTS {
+            return None;
+        }
+        if !open.has_room_for(&self.code.facts[i].halves) {
             return None;
         }
         *next = *open;
@@ -379,9 +393,13 @@ impl Run<'_> {
         if let (true, Some(x)) = (self.strict, exported.filter(|x| allowed >> x & 1 == 1)) {
             return SmallVec::from_buf_and_len([x, 0, 0, 0], 1);
         }
-        let several = allowed.count_ones() > 1;
-        let prefer = self.code.prefer[n].or(exported);
-        let r = if several && self.noise > 0 { self.random() } else { 0 };
+        if allowed.is_power_of_two() {
+            return SmallVec::from_buf_and_len([allowed.trailing_zeros() as u8, 0, 0, 0], 1);
+        }
+        // Every second attempt leaves open what need not lie in the lane of its export.
+        let lane = self.code.mir.webs[w.0 as usize].lane.filter(|_| !self.strict);
+        let prefer = self.code.prefer[n].or(exported).or(lane);
+        let r = if self.noise > 0 { self.random() } else { 0 };
         // Each channel below what counts.
         let (mut keys, mut count) = ([0u64; 4], 0);
         for c in (0..4u8).filter(|c| allowed >> c & 1 == 1) {
@@ -403,7 +421,12 @@ impl Run<'_> {
                 self.ready.remove(k);
             }
             self.left -= 1;
-            code.facts[i].halves.iter().for_each(|h| self.halves[*h as usize][0] -= 1);
+            self.trans -= u64::from(code.facts[i].unit == Unit::Trans);
+            for h in &code.facts[i].halves {
+                let readers = &mut self.halves[*h as usize];
+                readers[0] -= 1;
+                self.unread -= u64::from(*readers == [0, 0]);
+            }
             self.indexed += code.facts[i].index_users;
             self.indexed = self.indexed.saturating_sub(code.facts[i].relative as u32);
         }
@@ -543,7 +566,8 @@ impl Run<'_> {
             return false;
         }
         let longest = self.ready.iter().map(|i| self.code.graph.groups[*i] as u64).max().unwrap_or(0);
-        self.spent + 8 * self.slots + GROUP_COST * longest.max(self.slots.div_ceil(5)) >= self.limit
+        let groups = longest.max(self.slots.div_ceil(5)).max(self.trans).max(self.unread.div_ceil(2));
+        self.spent + 8 * (self.slots + self.waves) + GROUP_COST * groups >= self.limit
     }
 
     /// Turns the open group into an item.
@@ -625,6 +649,7 @@ impl Run<'_> {
             }
             self.now += 1;
             self.spent += 8;
+            self.waves -= 1;
             self.items.push(Item::Fetch(wave.fetches.clone()));
         }
         self.alu(None)?;
@@ -665,11 +690,30 @@ pub struct Around {
     pub behind: BTreeSet<Web>,
 }
 
-/// A schedule: its items, and the channels of the webs that it defines first.
-pub type Scheduled = (Vec<Item>, BTreeMap<Web, u8>);
+/// How far a search went and what it found, so that a longer one goes on from there.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    /// What the schedule costs.
+    cost: u64,
+    /// What was spent, and how many attempts that made.
+    spent: u64,
+    attempts: u32,
+    /// The channels of the webs that the piece of code names, where they have one.
+    pub chan: Vec<(Web, u8)>,
+}
 
-/// Schedules a piece of code; `budget` bounds the tries.
-pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, names: &mut Numbering) -> Result<Scheduled, Stuck> {
+/// Schedules a piece of code; `budget` bounds the tries. None where a search that goes on from another one finds nothing better.
+pub fn schedule(
+    ops: &[Op],
+    mir: &Mir,
+    budget: u64,
+    around: Option<&Around>,
+    names: &mut Numbering,
+    from: Option<&Searched>,
+) -> Result<Option<(Vec<Item>, Searched)>, Stuck> {
+    if from.is_some_and(|f| f.spent >= budget) {
+        return Ok(None);
+    }
     names.start(ops, mir.webs.len());
     let facts = facts(ops, names);
     let graph = graph(ops, &facts, mir, names);
@@ -728,11 +772,27 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, nam
         even: around.is_some(),
     };
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
+    let trans = facts.iter().filter(|f| f.alu && f.unit == Unit::Trans).count() as u64;
     // Asked for only where the search would go on.
     let enough = LazyCell::new(|| bound(ops, &facts, &graph, &waves));
-    let mut best: Option<(u64, Vec<Item>, Vec<Draft>, Vec<Option<u8>>)> = None;
-    let (mut spent, mut attempt, mut improved, mut stuck, mut same) = (0u64, 0u32, 0u32, None, 0);
+    let mut best: Option<Best> = None;
+    let (mut spent, mut attempt) = from.map_or((0, 0), |f| (f.spent, f.attempts));
+    let mut least = from.map(|f| f.cost);
+    let (mut improved, mut stuck, mut same) = (0u32, None, 0);
+    let patience = PATIENCE[usize::from(alu > SHORT)];
     loop {
+        // What no attempt finds room for needs its operands elsewhere.
+        let no_room = least.is_none() && same >= STUCK;
+        if attempt > 0
+            && (spent >= budget
+                || alu <= 1
+                || attempt >= 400
+                || attempt - improved > patience
+                || no_room
+                || least.is_some_and(|l| l <= *enough))
+        {
+            break;
+        }
         let mut run = Run {
             code: &code,
             chan: chan.clone(),
@@ -763,8 +823,11 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, nam
             halves: waiting.clone(),
             tries: 0,
             spent: 0,
-            limit: best.as_ref().map_or(u64::MAX, |b| b.0),
+            limit: least.unwrap_or(u64::MAX),
             slots,
+            trans,
+            unread: waiting.len() as u64,
+            waves: waves.len() as u64,
             load: [0; 4],
         };
         let done = run.run();
@@ -772,8 +835,9 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, nam
         match done {
             Ok(()) => {
                 let cost = run.cost();
-                if best.as_ref().is_none_or(|b| cost < b.0) {
-                    best = Some((cost, run.items, run.drafts, run.chan));
+                if least.is_none_or(|l| cost < l) {
+                    least = Some(cost);
+                    best = Some(Best { items: run.items, drafts: run.drafts, chan: run.chan });
                     improved = attempt;
                 }
             }
@@ -783,28 +847,20 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, nam
             }
             Err(Stop::Hopeless) => {}
         }
-        let patience = PATIENCE[usize::from(alu > SHORT)];
         // Without exports to be strict about, the second attempt would be the first again.
         let times = if attempt == 0 && !bursting { 2 } else { 1 };
         spent += times * (tries.max(1) + alu as u64);
         attempt += times as u32;
-        // What no attempt finds room for needs its operands elsewhere.
-        let no_room = best.is_none() && same >= STUCK;
-        if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > patience || no_room {
-            break;
-        }
-        if best.as_ref().is_some_and(|b| b.0 <= *enough) {
-            break;
-        }
     }
     match (best, stuck) {
-        (Some((_, items, drafts, found)), _) => {
+        (Some(Best { items, drafts, chan }), _) => {
             // Only those settle here whose channel this piece chose.
-            let settled = code.webs.iter().zip(found).filter_map(|(w, c)| Some((*w, c?))).collect();
-            Ok((write_out(ops, items, drafts), settled))
+            let chan = code.webs.iter().zip(chan).filter_map(|(w, c)| Some((*w, c?))).collect();
+            Ok(Some((write_out(ops, items, drafts), Searched { cost: least.unwrap_or(0), spent, attempts: attempt, chan })))
         }
+        (None, _) if from.is_some() => Ok(None),
         (None, Some(s)) => Err(s),
-        (None, None) => Ok((Vec::new(), BTreeMap::new())),
+        (None, None) => Ok(Some((Vec::new(), Searched { cost: 0, spent, attempts: attempt, chan: Vec::new() }))),
     }
 }
 
@@ -856,4 +912,58 @@ fn write_out(ops: &[Op], mut items: Vec<Item>, drafts: Vec<Draft>) -> Vec<Item> 
 /// Slots that an ALU operation takes.
 pub fn slots(op: &Op) -> u64 {
     if op.kind == Kind::Reduce { 4 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::forms::op2;
+
+    /// Products, sums and sines of earlier values, every second time of constants too, which give a search something to find.
+    fn code(seed: u32) -> Vec<Op> {
+        let mut state = seed;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % below
+        };
+        let reach = 2 + 2 * seed;
+        let op = |k: u32| {
+            let form = [op2::MUL, op2::ADD, op2::SIN][random(7) as usize % 3];
+            let constant = Place::Const(0, random(12) as u16, random(4) as u8);
+            let place = match random(if seed.is_multiple_of(2) { 1 } else { 4 }) {
+                0 => Place::Web(Web(k.saturating_sub(1 + random(reach)))),
+                1 => Place::Bits(0x4000_0000 + random(9)),
+                _ => constant,
+            };
+            let sources = [Opnd { place, neg: false, abs: false }, Opnd::web(Web(k.saturating_sub(1 + random(reach))))];
+            Op::alu(form, &sources[usize::from(form == op2::SIN)..], Some(Web(k)))
+        };
+        (1..60).map(op).collect()
+    }
+
+    #[test]
+    fn a_longer_search_goes_on_where_a_short_one_ended() {
+        let mir = Mir { webs: vec![WebInfo::default(); 64], ..Mir::default() };
+        let (mut better, mut same) = (0, 0);
+        for seed in 0..40 {
+            let ops = code(seed);
+            let search = |budget: u64, from: Option<&Searched>| {
+                schedule(&ops, &mir, budget, None, &mut Numbering::default(), from).unwrap_or_else(|s| panic!("seed {seed}: {s:?}"))
+            };
+            let (Some((short, searched)), Some((long, _))) = (search(1, None), search(4_000, None)) else { panic!("seed {seed}") };
+            let text = |items: &[Item]| format!("{items:?}");
+            match search(4_000, Some(&searched)) {
+                Some((items, _)) => {
+                    better += 1;
+                    assert_eq!(text(&items), text(&long), "seed {seed}");
+                }
+                None => {
+                    same += 1;
+                    assert_eq!(text(&short), text(&long), "seed {seed}");
+                }
+            }
+            assert!(search(1, Some(&searched)).is_none(), "nothing is left to spend");
+        }
+        assert!(better > 1 && same > 1, "{better} {same}");
+    }
 }

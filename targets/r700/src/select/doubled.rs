@@ -9,11 +9,14 @@ const TWICE: u8 = 1;
 
 /// Doubles what pays in a program.
 pub fn double(mir: &mut Mir) {
+    if !leaves(&mir.steps).into_iter().flatten().any(|o| twice(o).is_some()) {
+        return;
+    }
     let n = mir.webs.len();
     let (mut defs, mut reads) = (vec![0u32; n], vec![0u32; n]);
     for op in leaves(&mir.steps).into_iter().flatten() {
-        op.writes().iter().for_each(|w| defs[w.0 as usize] += 1);
-        op.reads().iter().for_each(|w| reads[w.0 as usize] += 1);
+        op.each_write(|w| defs[w.0 as usize] += 1);
+        op.each_read(|w| reads[w.0 as usize] += 1);
     }
     let free = |w: Web| defs[w.0 as usize] == 1 && mir.webs[w.0 as usize].quad.is_none() && mir.webs[w.0 as usize].chan.is_none();
     // What a doubled value was called.

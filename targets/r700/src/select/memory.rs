@@ -118,7 +118,7 @@ impl Lower<'_> {
             }
         };
         self.mir.quads[q.0 as usize].push(w);
-        self.mir.webs[w.0 as usize] = WebInfo { chan: Some(chan), fixed: Some(gpr), quad: Some(q), settled: true };
+        self.mir.webs[w.0 as usize] = WebInfo { chan: Some(chan), fixed: Some(gpr), quad: Some(q), settled: true, lane: None };
         self.inputs.insert((gpr, chan), w);
         w
     }

@@ -140,6 +140,8 @@ pub enum Coord {
 
 /// The kind of exports that are parameters of the pixel program.
 pub const PARAMETER: u8 = 2;
+/// The kind of pixel exports.
+pub const PIXEL: u8 = 0;
 
 /// An export or memory export.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -386,6 +388,8 @@ pub struct WebInfo {
     pub quad: Option<Quad>,
     /// Whether the channel was settled before scheduling.
     pub settled: bool,
+    /// The channel that it had best have otherwise.
+    pub lane: Option<u8>,
 }
 
 /// A program before scheduling.

@@ -63,6 +63,9 @@ pub fn limit_constants(mir: &mut Mir) {
 /// What only asks whether a mask is zero asks so of the value that the mask was made of: truth values in uniforms, for most.
 pub fn ask_directly(mir: &mut Mir) {
     let zero = |o: &Opnd| o.place == Place::Bits(0);
+    if !leaves(&mir.steps).into_iter().flatten().any(|o| o.form == op2::SETNE_INT) {
+        return;
+    }
     // By web: definitions, and reads that ask for more.
     let (mut defs, mut other) = (vec![0u32; mir.webs.len()], vec![false; mir.webs.len()]);
     let mut source: Vec<Option<Opnd>> = vec![None; mir.webs.len()];
@@ -192,6 +195,20 @@ pub fn hold_integers(mir: &mut Mir) {
         }
     });
     mir.steps = steps;
+}
+
+/// What a vertex program exports had best lie in its own lane: a vertex in the ring to a geometry program has its values there, so that one
+/// program may be both.
+pub fn prefer_lanes(mir: &mut Mir) {
+    let Mir { steps, webs, .. } = mir;
+    for op in leaves(steps).into_iter().flatten() {
+        let Kind::Export(e) = &op.kind else { continue };
+        for (lane, c) in e.src.iter().enumerate().filter(|_| e.kind != PIXEL) {
+            if let Coord::Web(w) = c {
+                webs[w.0 as usize].lane.get_or_insert(lane as u8);
+            }
+        }
+    }
 }
 
 /// Emulators know integers in registers where some operation is one on integers: a program that only hands them on gets one whose result
