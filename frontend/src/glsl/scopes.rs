@@ -333,7 +333,7 @@ impl<'a, 't> Scopes<'a, 't> {
 }
 
 /// Of each bracket the place behind its end, and of each token the bracket in which it stands.
-fn brackets(toks: &[Token<'_>]) -> (Vec<usize>, Vec<Option<usize>>) {
+pub(super) fn brackets(toks: &[Token<'_>]) -> (Vec<usize>, Vec<Option<usize>>) {
     let (mut ends, mut around, mut open) = (vec![toks.len(); toks.len()], Vec::with_capacity(toks.len()), Vec::new());
     for (n, t) in toks.iter().enumerate() {
         if matches!(t.text, ")" | "]" | "}")
