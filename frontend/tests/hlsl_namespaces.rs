@@ -215,20 +215,36 @@ fn an_entry_point_may_stand_in_a_namespace() {
 #[test]
 fn what_no_namespace_has_is_refused_where_it_stands() {
     let cases = [
-        ("namespace A { float f() { return 1; } }\nfloat4 main() : SV_Target { return A::g(); }", (2, 39), "the namespace `A` has no `g` so far"),
+        (
+            "namespace A { float f() { return 1; } }\nfloat4 main() : SV_Target { return A::g(); }",
+            (2, 39),
+            "the namespace `A` has no `g` so far",
+        ),
         ("namespace A { float g() { return 1; } }\nfloat4 main() : SV_Target { return g(); }", (2, 36), "`g`"),
         ("namespace A {\nfloat4 main() : SV_Target { return 1; }", (1, 13), "this namespace is not closed by `}`"),
         ("using namespace A;\nfloat4 main() : SV_Target { return 1; }", (1, 17), "no namespace `A` is known here"),
-        ("namespace A { struct S { float a; }; }\nusing T = A::S;\nfloat4 main() : SV_Target { return 1; }", (2, 1), "only `using namespace A;` and `using A::f;`"),
+        (
+            "namespace A { struct S { float a; }; }\nusing T = A::S;\nfloat4 main() : SV_Target { return 1; }",
+            (2, 1),
+            "only `using namespace A;` and `using A::f;`",
+        ),
         (
             "namespace A { static float k = 1; }\nstatic float k = 2;\nusing namespace A;\nfloat4 main() : SV_Target { return k; }",
             (4, 36),
             "`k` may be `k` or `A::k`: write its namespace",
         ),
-        ("namespace A { float f(float2 x) { return 1; } }\nfloat4 main() : SV_Target {\n  return A::f();\n}", (3, 13), "`A::f`: no matching"),
+        (
+            "namespace A { float f(float2 x) { return 1; } }\nfloat4 main() : SV_Target {\n  return A::f();\n}",
+            (3, 13),
+            "`A::f`: no matching",
+        ),
         ("namespace A { void f() {\n  float x = y; } }\nfloat4 main() : SV_Target { return 1; }", (2, 13), "`y`: unknown variable"),
         ("void f() { namespace A { } }\nfloat4 main() : SV_Target { return 1; }", (1, 12), "a namespace stands in another one"),
-        ("namespace A { float f() { return 1; } } float f() { return 2; } using A::f;\nfloat4 main() : SV_Target { return 1; }", (1, 74), "`f` is declared here and by `using`"),
+        (
+            "namespace A { float f() { return 1; } } float f() { return 2; } using A::f;\nfloat4 main() : SV_Target { return 1; }",
+            (1, 74),
+            "`f` is declared here and by `using`",
+        ),
         ("namespace\nfloat4 main() : SV_Target { return 1; }", (2, 8), "`{` are expected"),
     ];
     for (text, place, message) in cases {

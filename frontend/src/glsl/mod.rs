@@ -35,6 +35,7 @@ mod otherwise;
 mod outside;
 mod packing;
 mod places;
+mod products;
 mod registers;
 mod scopes;
 mod shapes;
@@ -286,12 +287,13 @@ fn compile_with(
                     Ok(pre) => {
                         // On some malformed texts glslang's parser faults: what it would read is looked at before.
                         let (text, entry) = old.modern(&pre);
-                        let text = [thin::vectors, lists::nested, casts::converted].into_iter().fold(text, |text, pass| {
-                            pass(&text).unwrap_or_else(|m| {
-                                malformed.extend(hlsl::refused(&text, m, &files, first));
-                                text
-                            })
-                        });
+                        let text =
+                            [thin::vectors, products::divided, lists::nested, casts::converted].into_iter().fold(text, |text, pass| {
+                                pass(&text).unwrap_or_else(|m| {
+                                    malformed.extend(hlsl::refused(&text, m, &files, first));
+                                    text
+                                })
+                            });
                         malformed.extend(hlsl::fatal(&text, (&entry, stage), &files, first));
                         modern = Some((convert::with_conversions(&text), entry));
                     }
@@ -338,7 +340,7 @@ fn compile_with(
     }
     let mut words = with_places.as_ref().unwrap_or(&parsed).words().map_err(failed)?;
     if hlsl.is_some() {
-        words = packing::packed(library::by_element(&words, &inner), &inner);
+        words = packing::packed(library::by_element(&products::multiplied(&words), &inner), &inner);
     }
     let untranslatable = |m: &str| vec![Diagnostic::error("F0022", first, m)];
     let invented = if hlsl.is_none() { mark::invented(&words, &globals) } else { None };

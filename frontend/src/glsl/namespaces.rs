@@ -15,6 +15,10 @@ use std::ops::Range;
 
 /// Namespaces within namespaces: each has its path in all its names.
 const MAX_DEPTH: usize = 16;
+/// `using namespace` in a text: each is looked into for every name.
+const MAX_USED: usize = 32;
+/// Members that structures have of others: each has all of them itself.
+const MAX_INHERITED: usize = 1 << 18;
 /// Tokens of a variable's first value, what stands in its brackets counted as one.
 const MOST_VALUE: usize = 1024;
 
@@ -107,6 +111,9 @@ struct Reader<'a, 't> {
     /// Where global names outside of namespaces stand, and those that are named by `::` where something else hides them.
     globals: BTreeMap<&'t str, Vec<usize>>,
     hidden: BTreeSet<&'t str>,
+    /// How many namespaces are used, and how many members inherited.
+    used: usize,
+    inherited: usize,
     edits: Vec<Edit>,
 }
 
@@ -124,6 +131,8 @@ impl<'a, 't> Reader<'a, 't> {
             members: BTreeMap::new(),
             globals: BTreeMap::new(),
             hidden: BTreeSet::new(),
+            used: 0,
+            inherited: 0,
             edits: Vec::new(),
         };
         reader.open(Opened::Space(0), usize::MAX);
@@ -440,6 +449,10 @@ impl<'a, 't> Reader<'a, 't> {
             let (space, from) = (self.named(&path)?, self.space());
             let both = self.spaces[space].around.iter().zip(&self.spaces[from].around).take_while(|(a, b)| a == b).last();
             let used = Used { space, seen_in: both.map_or(0, |(a, _)| *a) };
+            self.used += 1;
+            if self.used > MAX_USED {
+                return Err((n, format!("more than {MAX_USED} namespaces are used")));
+            }
             match self.top() {
                 Opened::Space(s) => self.spaces[s].used.push(used),
                 _ => self.scopes.last_mut().into_iter().for_each(|s| s.used.push(used)),
@@ -482,6 +495,10 @@ impl<'a, 't> Reader<'a, 't> {
             let path = self.path(base);
             if let Some(known) = self.resolve(&path)?.and_then(|of| self.members.get(&of)) {
                 names.extend(known);
+                self.inherited += known.len();
+            }
+            if self.inherited > MAX_INHERITED {
+                return Err((n, format!("structures inherit more than {MAX_INHERITED} members")));
             }
             base = path.end;
         }
@@ -608,8 +625,10 @@ impl<'a, 't> Reader<'a, 't> {
     /// The words of a path, and the namespace in which the first one stands that is none itself, if a namespace comes first.
     fn descend(&self, path: &Range<usize>) -> Option<(usize, usize)> {
         let absolute = self.is(path.start, "::");
-        let (mut space, mut n) =
-            if absolute { (0, path.start + 1) } else { (self.lookup_space(path.start).filter(|_| path.len() > 1)?, path.start + 2) };
+        if path.len() == 1 {
+            return None;
+        }
+        let (mut space, mut n) = if absolute { (0, path.start + 1) } else { (self.lookup_space(path.start)?, path.start + 2) };
         while n + 2 < path.end {
             let Some(inner) = self.spaces[space].spaces.get(self.toks[n].text) else { break };
             (space, n) = (*inner, n + 2);
@@ -702,16 +721,20 @@ mod tests {
     use super::written_out;
 
     #[test]
-    fn every_beginning_of_a_text_is_read() {
+    fn what_is_left_of_a_text_is_read() {
         let text = "namespace A::B\n{ struct S : T { float a; float f() { return a; } } s, t[2]; cbuffer C : register(b0) { float2 p : packoffset(c0); }
 float ::A::\ng(float x = M::y) : COLOR { for (int i = 0;;) { using namespace A; using A::B::s; } return ::x; } }
 namespace D = A::B; [[vk::binding(0)]] Texture2D<vector<float, 4>> tex : register(t0), u; sampler q = sampler_state { Filter = 1; };
 using A::B::S; using namespace\nD; struct V : A::B::S { S a; }; float h(float S) { return ::S + D::s + C::f[1]; } namespace { class E; }";
+        let tokens: Vec<_> = crate::glsl::lex::tokens(text).iter().map(|t| t.at..t.end()).collect();
+        let beginnings = (0..=text.len()).map(|end| text[..end].to_string());
+        let without = tokens.iter().map(|t| format!("{}{}", &text[..t.start], &text[t.end..]));
+        let twice = tokens.iter().map(|t| format!("{} {}", &text[..t.end], &text[t.start..]));
         let mut read = 0;
-        for end in 0..=text.len() {
+        for text in beginnings.chain(without).chain(twice) {
             // Nothing ends the process, and each line stays where it is.
-            if let Ok(out) = written_out(&text[..end]) {
-                assert_eq!(out.matches('\n').count(), text[..end].matches('\n').count(), "{out}");
+            if let Ok(out) = written_out(&text) {
+                assert_eq!(out.matches('\n').count(), text.matches('\n').count(), "{out}");
                 read += 1;
             }
         }

@@ -226,11 +226,8 @@ pub(crate) fn trace<'a>(text: &'a str, files: &Files) -> (Vec<Token<'a>>, Vec<Op
             // Tokens of macros stand where these are called, up to the end of the statement.
             let text = inmost(t.text);
             let called = words.get(at).is_some_and(|w| w.text != text && files.macros.contains(&w.text));
-            let found = if (t.is_word() && !called) || t.is(";") {
-                words[at.min(words.len())..].iter().position(|w| w.text == text)
-            } else {
-                None
-            };
+            let found =
+                if (t.is_word() && !called) || t.is(";") { words[at.min(words.len())..].iter().position(|w| w.text == text) } else { None };
             let same = words.get(at).is_some_and(|w| w.text == text);
             let here = if same { at } else { found.map_or(at, |n| at + n) };
             if same || found.is_some() {
