@@ -287,13 +287,13 @@ fn compile_with(
                     Ok(pre) => {
                         // On some malformed texts glslang's parser faults: what it would read is looked at before.
                         let (text, entry) = old.modern(&pre);
-                        let text =
-                            [thin::vectors, products::divided, lists::nested, casts::converted].into_iter().fold(text, |text, pass| {
-                                pass(&text).unwrap_or_else(|m| {
-                                    malformed.extend(hlsl::refused(&text, m, &files, first));
-                                    text
-                                })
-                            });
+                        let passes = [thin::vectors, products::divided, lists::nested, casts::converted];
+                        let text = passes.into_iter().fold(text, |text, pass| {
+                            pass(&text).unwrap_or_else(|m| {
+                                malformed.extend(hlsl::refused(&text, m, &files, first));
+                                text
+                            })
+                        });
                         malformed.extend(hlsl::fatal(&text, (&entry, stage), &files, first));
                         modern = Some((convert::with_conversions(&text), entry));
                     }

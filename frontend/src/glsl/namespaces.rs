@@ -25,7 +25,9 @@ const MOST_VALUE: usize = 1024;
 /// A preprocessed text without namespaces. Nothing changes its line.
 pub(super) fn written_out(text: &str) -> Result<String, Mistake> {
     let (toks, plain) = joined(tokens(text).into_iter().filter(|t| t.kind != Kind::Directive), text);
-    if !toks.iter().any(|t| matches!(t.text, "namespace" | "using" | "::")) {
+    // Attributes have paths that are none.
+    let attribute = |n: usize| n > 0 && matches!(toks[n - 1].text, "vk" | "spv");
+    if !toks.iter().enumerate().any(|(n, t)| matches!(t.text, "namespace" | "using") || t.is("::") && !attribute(n)) {
         return Ok(text.to_string());
     }
     let edits = Reader::new(&toks).read().map_err(|(n, what)| (plain.get(n).copied().unwrap_or(0), what))?;
@@ -194,7 +196,7 @@ impl<'a, 't> Reader<'a, 't> {
         }
         match self.toks[n].text {
             "namespace" => self.namespace(n),
-            "using" => self.using(n),
+            "using" if self.is_word(n + 1) || self.is(n + 1, "::") => self.using(n),
             "struct" | "class" | "interface" => self.structure(n),
             "cbuffer" | "tbuffer" if self.is_word(n + 1) => self.buffer(n),
             "for" if self.is(n + 1, "(") => {

@@ -39,18 +39,18 @@ pub(super) fn divided(text: &str) -> Result<String, Mistake> {
         } else {
             typed.operand(n + 1)
         };
-        let Some((Type::Numbers(_, Size::Matrix(rows, columns)), behind)) = right else { continue };
-        if let Some(Type::Numbers(_, Size::Matrix(r, c))) = typed.of(&left(&toks, n))
-            && (r, c) != (rows, columns)
-        {
-            let m = format!(
-                "`{}` multiplies the elements of two matrices of one size, not {r}x{c} and {rows}x{columns}: `mul` is the product",
-                toks[n].text
-            );
-            return Err((n, m));
-        }
-        if rows == columns {
-            continue;
+        let Some((Type::Numbers("float" | "half" | "min16float", Size::Matrix(rows, columns)), behind)) = right else { continue };
+        match typed.of(&left(&toks, n)) {
+            Some(Type::Numbers(_, Size::Matrix(r, c))) if (r, c) != (rows, columns) => {
+                let sign = toks[n].text;
+                let m = format!(
+                    "`{sign}` multiplies the elements of two matrices of one size, not {r}x{c} and {rows}x{columns}: `mul` is the product"
+                );
+                return Err((n, m));
+            }
+            Some(ty) if ty.is_scalar() => continue,
+            _ if rows == columns => continue,
+            _ => {}
         }
         let (at, end) = (toks[n + 1].at, toks[behind - 1].end());
         edits.push((toks[n].at..toks[n].end(), toks[n].text.replace('*', "/")));
