@@ -222,6 +222,12 @@ fn what_no_namespace_has_is_refused_where_it_stands() {
         ),
         ("namespace A { float g() { return 1; } }\nfloat4 main() : SV_Target { return g(); }", (2, 36), "`g`"),
         ("namespace A {\nfloat4 main() : SV_Target { return 1; }", (1, 13), "this namespace is not closed by `}`"),
+        ("float4 main() : SV_Target {\n return Q::f(1); }", (2, 9), "no namespace `Q` is known here"),
+        (
+            "namespace M { namespace N { float4 f() { return 1; } } }\nfloat4 main() : SV_Target { return N::f(); }",
+            (2, 36),
+            "no namespace `N`",
+        ),
         ("using namespace A;\nfloat4 main() : SV_Target { return 1; }", (1, 17), "no namespace `A` is known here"),
         (
             "namespace A { struct S { float a; }; }\nusing T = A::S;\nfloat4 main() : SV_Target { return 1; }",

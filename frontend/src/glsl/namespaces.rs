@@ -26,7 +26,7 @@ const MOST_VALUE: usize = 1024;
 pub(super) fn written_out(text: &str) -> Result<String, Mistake> {
     let (toks, plain) = joined(tokens(text).into_iter().filter(|t| t.kind != Kind::Directive), text);
     // Attributes have paths that are none.
-    let attribute = |n: usize| n > 0 && matches!(toks[n - 1].text, "vk" | "spv");
+    let attribute = |n: usize| n > 0 && is_vulkan(&toks[n - 1]);
     if !toks.iter().enumerate().any(|(n, t)| matches!(t.text, "namespace" | "using") || t.is("::") && !attribute(n)) {
         return Ok(text.to_string());
     }
@@ -660,10 +660,12 @@ impl<'a, 't> Reader<'a, 't> {
     /// Writes what a path names, and gives its global name if it has one.
     fn resolve(&mut self, path: &Range<usize>) -> Result<Option<String>, Mistake> {
         let Some((space, n)) = self.descend(path) else {
-            return Ok(match self.lookup(path.start)? {
-                Some(Meaning::Global(global)) => Some(self.mean(path.start, global)),
-                _ => None,
-            });
+            let first = &self.toks[path.start];
+            return match self.lookup(path.start)? {
+                Some(Meaning::Global(global)) => Ok(Some(self.mean(path.start, global))),
+                None if path.len() > 1 && !is_vulkan(first) => Err((path.start, format!("no namespace `{}` is known here", first.text))),
+                _ => Ok(None),
+            };
         };
         let Some(global) = self.member(space, n)? else {
             // A function of the language is global, too.
@@ -688,6 +690,11 @@ impl<'a, 't> Reader<'a, 't> {
         }
         global
     }
+}
+
+/// Whether this stands before `::` for what Vulkan adds.
+fn is_vulkan(t: &Token<'_>) -> bool {
+    matches!(t.text, "vk" | "spv")
 }
 
 /// Types that take others in angle brackets.
