@@ -140,9 +140,9 @@ namespace A::B { float i() { return h() + 1; } }",
         ),
         // A prototype, and a body that stands outside.
         (
-            "namespace A { static float k = 3; float f(float x); float g() { return f(1); } float f(float x) { return x + k; } float h(); } float A::h() { return k * 2; }",
-            "float4(A::g(), A::h(), 0, 0)",
-            [4.0, 6.0, 0.0, 0.0],
+            "namespace A { static float k = 3; float f(float x); float g() { return f(1); } float f(float x) { return x + k; } float h(); float i(); } float A::h() { return k * 2; } float ::A::i() { return k; }",
+            "float4(A::g(), A::h(), A::i(), 0)",
+            [4.0, 6.0, 3.0, 0.0],
         ),
         // A function of the language's name is the namespace's within it, and the language's elsewhere.
         (

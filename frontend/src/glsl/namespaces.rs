@@ -4,7 +4,7 @@
 //! further out, and the types of arguments say nothing about where it is looked for.
 
 use super::edit::{Edit, edited};
-use super::hlsl::is_statement;
+use super::hlsl::{is_number, is_statement};
 use super::lex::{Kind, Token, tokens};
 use super::lists::Mistake;
 use super::outside::is_qualifier;
@@ -241,7 +241,9 @@ impl<'a, 't> Reader<'a, 't> {
     /// `A::B::f` or `::f` from `n` on.
     fn path(&self, n: usize) -> Range<usize> {
         let mut end = n + 1 + usize::from(self.is(n, "::") && self.is_word(n + 1));
-        while self.is(end, "::") && self.is_word(end + 1) {
+        // `float ::A::f() {`
+        let number = self.toks.get(n).is_some_and(|t| t.is("void") || is_number(t.text));
+        while !number && self.is(end, "::") && self.is_word(end + 1) {
             end += 2;
         }
         n..end
@@ -260,7 +262,7 @@ impl<'a, 't> Reader<'a, 't> {
         while self.qualifies(name) {
             name += 1;
         }
-        if self.is_word(name) {
+        if self.is_word(name) || self.is(name, "::") && self.is_word(name + 1) {
             self.declarators(name);
         }
         self.resolve(&path)?;
@@ -731,10 +733,10 @@ mod tests {
 
     #[test]
     fn what_is_left_of_a_text_is_read() {
-        let text = "namespace A::B\n{ struct S : T { float a; float f() { return a; } } s, t[2]; cbuffer C : register(b0) { float2 p : packoffset(c0); }
-float ::A::\ng(float x = M::y) : COLOR { for (int i = 0;;) { using namespace A; using A::B::s; } return ::x; } }
+        let text = "namespace A::B\n{ struct S : T { float a; float f() { return a; } } s, t[2]; cbuffer C : register(b0) { float2 p : packoffset(c0); } float g(float x);
+float ::A::B::\ng(float x = ::y) : COLOR { for (int i = 0;;) { using namespace A; using A::B::s; } return ::x; } }
 namespace D = A::B; [[vk::binding(0)]] Texture2D<vector<float, 4>> tex : register(t0), u; sampler q = sampler_state { Filter = 1; };
-using A::B::S; using namespace\nD; struct V : A::B::S { S a; }; float h(float S) { return ::S + D::s + C::f[1]; } namespace { class E; }";
+using A::B::S; using namespace\nD; struct V : A::B::S { S a; }; float h(float S) { return ::S + D::t[1]; } namespace { class E; }";
         let tokens: Vec<_> = crate::glsl::lex::tokens(text).iter().map(|t| t.at..t.end()).collect();
         let beginnings = (0..=text.len()).map(|end| text[..end].to_string());
         let without = tokens.iter().map(|t| format!("{}{}", &text[..t.start], &text[t.end..]));
@@ -747,6 +749,7 @@ using A::B::S; using namespace\nD; struct V : A::B::S { S a; }; float h(float S)
                 read += 1;
             }
         }
+        assert_eq!(written_out(text).err(), None);
         assert!(read > 100, "{read}");
     }
 }
