@@ -369,3 +369,28 @@ struct Derived : Base { float n; };
     let out = compute(&m, storage, &[("unset.x", vec![0])]);
     assert_eq!(floats(&out[at]), [9.0, 1.5, 921.0, 37.0]);
 }
+
+#[test]
+fn elements_of_matrices_of_any_size_are_multiplied() {
+    let text = "static float3x4 a = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+static float2x3 c = { 1, 2, 3, 4, 5, 6 };
+struct S { float2x3 m[2]; };
+float3x4 twice(float3x4 m) { return m * 2 * 1; }
+float4 main() : SV_Target {
+    float3x4 b = -a * a, d = 2 * a * b * twice(a);
+    b *= a + a;
+    S s;
+    s.m[1] = c;
+    s.m[1] *= c;
+    return float4(b[1].x, d[0].y, (s.m[1] * c * transpose((float3x2)1) * 0.5)[1].z, (c * c / c)[1].y);
+}
+";
+    // -25 * 10; 2 * 2 * -4 * 4; 6 * 6 * 6 * 1 * 0.5; 5 * 5 / 5.
+    assert_eq!(floats(&run(&read(Stage::Fragment, text), Vec::new(), Vec::new())[0]), [-250.0, -64.0, 108.0, 5.0]);
+    let sizes = [("float2x3 a; float3x2 b;", "a * b"), ("float3x4 a; float4x3 b;", "(2 * a) * b")];
+    for (declared, product) in sizes {
+        let text = format!("{declared} float4 main() : SV_Target {{ return ({product})[0].xyxy; }}");
+        let message = refused(Stage::Fragment, &text);
+        assert!(message.contains("of two matrices of one size"), "{text}\n{message}");
+    }
+}

@@ -49,7 +49,6 @@ pub(crate) fn marked(
         let body = toks[n].is("{") && m.is_body(declaration, n);
         n = match toks[n].text {
             "{" if body => m.block(n),
-            "{" if toks[declaration].is("namespace") => n + 1,
             "(" | "[" | "{" => close(toks, n),
             _ => n + 1,
         };
@@ -84,7 +83,7 @@ impl Marker<'_> {
             return open > 0 && self.toks[open - 1].is(")");
         }
         // `float4 f(float2 p : TEXCOORD0) : SV_Target {`, but not `cbuffer b : register(b0) {` nor what sets a variable.
-        if matches!(self.toks[first].text, "cbuffer" | "tbuffer" | "struct" | "class" | "interface" | "namespace") {
+        if matches!(self.toks[first].text, "cbuffer" | "tbuffer" | "struct" | "class" | "interface") {
             return false;
         }
         let (mut n, mut parameters) = (first, false);
@@ -262,6 +261,7 @@ pub(super) mod op {
     pub(in crate::glsl) const COMPOSITE_CONSTRUCT: u32 = 80;
     pub(in crate::glsl) const COMPOSITE_EXTRACT: u32 = 81;
     pub(in crate::glsl) const F_MUL: u32 = 133;
+    pub(in crate::glsl) const F_DIV: u32 = 136;
     pub(in crate::glsl) const S_REM: u32 = 138;
     pub(in crate::glsl) const S_MOD: u32 = 139;
     pub(in crate::glsl) const F_REM: u32 = 140;

@@ -29,11 +29,13 @@ mod mark;
 mod meaning;
 mod messages;
 mod names;
+mod namespaces;
 mod once;
 mod otherwise;
 mod outside;
 mod packing;
 mod places;
+mod products;
 mod registers;
 mod scopes;
 mod shapes;
@@ -74,6 +76,8 @@ impl Compiled {
     /// A message that names something points at it rather than at its statement, and one without a place at the first line.
     fn narrow(&self, d: &mut Diagnostic, start: Span) {
         let name = d.message.split('`').nth(1).and_then(|n| n.split(['.', '[']).next()).unwrap_or("");
+        // What a namespace declares stands there by its last word.
+        let name = name.rsplit("::").next().unwrap_or(name);
         if d.span.is_none() {
             d.span = self.declared.get(name).copied().or_else(|| self.files.first(name)).unwrap_or(start);
         } else if let Some(s) = self.files.narrow(d.span, name) {
@@ -148,7 +152,8 @@ pub(crate) fn translate(
     let declared = |_, name: &str| {
         let known = c.declared.get(name).copied();
         // HLSL's declarations are not read; a name stands first where it is declared.
-        known.or_else(|| c.files.first(name).filter(|_| hlsl.is_some())).unwrap_or(Span::NONE)
+        let last = name.rsplit("::").next().unwrap_or(name);
+        known.or_else(|| c.files.first(last).filter(|_| hlsl.is_some())).unwrap_or(Span::NONE)
     };
     let words = Words {
         order: c.globals.order.clone(),
@@ -181,10 +186,14 @@ pub(crate) fn compile(
     let mut own = true;
     let first = compile_with(text, file, hlsl, sources, options, &mut own);
     // Only the preprocessor knows which definitions it reads: `texture2D` of one that it skips is the language's.
-    match first {
+    let compiled = match first {
         Err(_) if own => compile_with(text, file, hlsl, sources, options, &mut false).or(first),
         _ => first,
-    }
+    };
+    compiled.map_err(|mut all| {
+        all.iter_mut().for_each(|d| d.message = upgrade::readable(&d.message));
+        all
+    })
 }
 
 /// Compiles a text in which functions of old dialects that it defines are its `own`, or the language's. Says whether there are any.
@@ -225,7 +234,8 @@ fn compile_with(
     let mut files = Files::default();
     let name = sources.name(file).unwrap_or("").to_string();
     files.add(&name, file, text, &toks, &ours);
-    let old = hlsl.map(|entry| cg::Old { entry, stage, cg: name.ends_with(".cg") });
+    let function = hlsl.map(upgrade::global);
+    let old = function.as_deref().map(|entry| cg::Old { entry, stage, cg: name.ends_with(".cg") });
     let ours = if hlsl.is_some() { hlsl::directives(text, &toks) } else { ours };
     let mut refused = Vec::new();
     let mut attempt = |files: &mut Files, whole: &str, hlsl: Option<Entry<'_>>, late: bool, preprocess: bool| {
@@ -276,16 +286,22 @@ fn compile_with(
         match attempt(&mut files, &hlsl::unparsed(&whole(None)), hlsl.map(|name| Entry { name, function: name }), false, true) {
             Ok(only) => {
                 let pre = hlsl::read(&only.preprocessed());
-                // On some malformed texts glslang's parser faults: what it would read is looked at before.
-                let (text, entry) = old.modern(&pre);
-                let text = [thin::vectors, lists::nested, casts::converted].into_iter().fold(text, |text, pass| {
-                    pass(&text).unwrap_or_else(|m| {
-                        malformed.extend(hlsl::refused(&text, m, &files, first));
-                        text
-                    })
-                });
-                malformed.extend(hlsl::fatal(&text, (&entry, stage), &files, first));
-                modern = Some((convert::with_conversions(&text), entry));
+                match namespaces::written_out(&pre) {
+                    Ok(pre) => {
+                        // On some malformed texts glslang's parser faults: what it would read is looked at before.
+                        let (text, entry) = old.modern(&pre);
+                        let passes = [thin::vectors, products::divided, lists::nested, casts::converted];
+                        let text = passes.into_iter().fold(text, |text, pass| {
+                            pass(&text).unwrap_or_else(|m| {
+                                malformed.extend(hlsl::refused(&text, m, &files, first));
+                                text
+                            })
+                        });
+                        malformed.extend(hlsl::fatal(&text, (&entry, stage), &files, first));
+                        modern = Some((convert::with_conversions(&text), entry));
+                    }
+                    Err(m) => malformed.extend(hlsl::refused(&pre, m, &files, first)),
+                }
             }
             Err(log) => malformed = messages::errors(&log, "F0011", &files, &|_| None, first),
         }
@@ -327,7 +343,7 @@ fn compile_with(
     }
     let mut words = with_places.as_ref().unwrap_or(&parsed).words().map_err(failed)?;
     if hlsl.is_some() {
-        words = packing::packed(library::by_element(&words, &inner), &inner);
+        words = packing::packed(library::by_element(&products::multiplied(&words), &inner), &inner);
     }
     let untranslatable = |m: &str| vec![Diagnostic::error("F0022", first, m)];
     let invented = if hlsl.is_none() { mark::invented(&words, &globals) } else { None };

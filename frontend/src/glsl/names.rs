@@ -76,10 +76,7 @@ impl<'a, 't> Names<'a, 't> {
         let toks = self.toks;
         let is = |n: usize, what: &str| toks.get(n).is_some_and(|t| t.is(what));
         let ty = toks[n].text;
-        if is_statement(ty) && ty != "void"
-            || matches!(ty, "class" | "interface" | "namespace" | "enum" | "typedef")
-            || n > 0 && toks[n - 1].is(".")
-        {
+        if is_statement(ty) && ty != "void" || matches!(ty, "class" | "interface" | "enum" | "typedef") || n > 0 && toks[n - 1].is(".") {
             return;
         }
         let of = arguments(toks, n + 1);

@@ -2,7 +2,7 @@
 
 use super::lex::{Kind, Token, tokens};
 use super::mark::Place;
-use super::upgrade::directive;
+use super::upgrade::{directive, inmost};
 use retroshade_ir::{FileId, Span};
 use std::collections::BTreeSet;
 
@@ -127,6 +127,7 @@ impl Files {
         let words = Files::line_words(f, line);
         let start = f.lines.get(line as usize).copied().unwrap_or(0);
         let near = |w: &&Word| (w.at - start + 1).abs_diff(column);
+        let word = inmost(word);
         let found = words.iter().filter(|w| w.text == word).min_by_key(near);
         match found.or_else(|| words.iter().filter(|_| column > 0).min_by_key(near)) {
             Some(w) => Span::new(f.id, w.at, w.end),
@@ -180,6 +181,19 @@ impl Files {
     }
 }
 
+/// Where the path through namespaces begins whose last word is this.
+fn path(words: &[Word], last: usize) -> usize {
+    let mut first = last;
+    while let Some([before @ .., a, b]) = words.get(..first).filter(|_| first > 1)
+        && a.text == ":"
+        && b.text == ":"
+    {
+        let named = before.last().is_some_and(|w| w.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
+        first -= 2 + usize::from(named);
+    }
+    first
+}
+
 /// The tokens of a preprocessed text without its directives, and where each stands in the user's texts.
 pub(crate) fn trace<'a>(text: &'a str, files: &Files) -> (Vec<Token<'a>>, Vec<Option<Place>>) {
     let mut toks = Vec::new();
@@ -210,18 +224,17 @@ pub(crate) fn trace<'a>(text: &'a str, files: &Files) -> (Vec<Token<'a>>, Vec<Op
                 at = 0;
             }
             // Tokens of macros stand where these are called, up to the end of the statement.
-            let called = words.get(at).is_some_and(|w| w.text != t.text && files.macros.contains(&w.text));
-            let found = if (t.is_word() && !called) || t.is(";") {
-                words[at.min(words.len())..].iter().position(|w| w.text == t.text)
-            } else {
-                None
-            };
-            let same = words.get(at).is_some_and(|w| w.text == t.text);
+            let text = inmost(t.text);
+            let called = words.get(at).is_some_and(|w| w.text != text && files.macros.contains(&w.text));
+            let found =
+                if (t.is_word() && !called) || t.is(";") { words[at.min(words.len())..].iter().position(|w| w.text == text) } else { None };
+            let same = words.get(at).is_some_and(|w| w.text == text);
             let here = if same { at } else { found.map_or(at, |n| at + n) };
             if same || found.is_some() {
                 at = here + 1;
             }
-            let w = words.get(here.min(words.len().saturating_sub(1)))?;
+            let first = if text == t.text { here } else { path(words, here) };
+            let w = words.get(first.min(words.len().saturating_sub(1)))?;
             let start = f.lines.get(w.line as usize).copied()?;
             Some(Place { file: file as u32, line: w.line + 1, column: w.at - start + 1 })
         });

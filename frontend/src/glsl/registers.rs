@@ -130,7 +130,7 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>], stage: Stage) -> Vec<Edit> {
             }
             continue;
         }
-        if ["static", "typedef", "struct", "class", "namespace", "groupshared", "const"].iter().any(|w| d.begins_with(toks, w)) {
+        if ["static", "typedef", "struct", "class", "groupshared", "const"].iter().any(|w| d.begins_with(toks, w)) {
             continue;
         }
         let Some((ty, all)) = declarators(toks, d.tokens.clone()) else { continue };

@@ -253,7 +253,7 @@ impl<'a, 't> Scopes<'a, 't> {
     /// Whether what is declared in these braces is known outside of them.
     fn is_block(&self, open: usize) -> bool {
         let first = self.toks[..open].iter().rposition(|t| matches!(t.text, ";" | "{" | "}")).map_or(0, |n| n + 1);
-        self.toks[first..open].iter().any(|t| matches!(t.text, "cbuffer" | "tbuffer" | "namespace"))
+        self.toks[first..open].iter().any(|t| matches!(t.text, "cbuffer" | "tbuffer"))
     }
 
     pub(super) fn is_in_parentheses(&self, n: usize) -> bool {
@@ -333,7 +333,7 @@ impl<'a, 't> Scopes<'a, 't> {
 }
 
 /// Of each bracket the place behind its end, and of each token the bracket in which it stands.
-fn brackets(toks: &[Token<'_>]) -> (Vec<usize>, Vec<Option<usize>>) {
+pub(super) fn brackets(toks: &[Token<'_>]) -> (Vec<usize>, Vec<Option<usize>>) {
     let (mut ends, mut around, mut open) = (vec![toks.len(); toks.len()], Vec::with_capacity(toks.len()), Vec::new());
     for (n, t) in toks.iter().enumerate() {
         if matches!(t.text, ")" | "]" | "}")

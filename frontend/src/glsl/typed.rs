@@ -224,6 +224,7 @@ impl<'t> Typed<'_, '_, 't> {
             "any" | "all" => Some(Type::scalar("bool")),
             "cross" => Some(Type::vector("float", 3)),
             "mul" if arguments.len() == 2 => product(&of(0)?, &of(1)?),
+            "transpose" => transposed(&of(0)?),
             "abs" => of(0),
             "max" | "min" | "clamp" | "mad" => all(),
             "asfloat" => based(&of(0)?, "float"),
@@ -347,6 +348,13 @@ fn product(a: &Type, b: &Type) -> Option<Type> {
         _ => return None,
     };
     Some(Type::Numbers("float", size))
+}
+
+fn transposed(ty: &Type) -> Option<Type> {
+    match ty {
+        Type::Numbers(base, Size::Matrix(rows, columns)) => Some(Type::Numbers(base, Size::Matrix(*columns, *rows))),
+        _ => None,
+    }
 }
 
 fn common_size(a: &Type, b: &Type) -> Option<Type> {

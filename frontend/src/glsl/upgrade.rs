@@ -71,6 +71,9 @@ const INPUT: &str = "shaderc_i_";
 const OUTPUT: &str = "shaderc_o_";
 /// Stands for the dot in the name of a structure's member that is a variable of its own.
 const DOT: &str = "_shaderc_dot_";
+/// What stands before the global name of what a namespace declares, and for the colons in it.
+const SPACE: &str = "shaderc_n_";
+const COLONS: &str = "_shaderc_in_";
 
 /// What a text says about its dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -961,10 +964,30 @@ pub(crate) fn member(of: &str, name: &str) -> String {
 
 /// A name as the user wrote it, that of a member with the structure's.
 pub(crate) fn written(name: &str) -> String {
-    name.split('.').map(plain).collect::<Vec<_>>().join(".").replace(DOT, ".")
+    name.split('.').map(plain).collect::<Vec<_>>().join(".").replace(DOT, ".").replace(COLONS, "::")
+}
+
+/// The global name of what a namespace declares.
+pub(crate) fn within(path: &[&str], name: &str) -> String {
+    format!("{SPACE}{}{COLONS}{name}", path.join(COLONS))
+}
+
+/// The global name of what a path as `A::f` names.
+pub(crate) fn global(path: &str) -> String {
+    path.rsplit_once("::").map_or(path.to_string(), |(of, name)| within(&of.split("::").collect::<Vec<_>>(), name))
+}
+
+/// A name as it stands in its namespace.
+pub(crate) fn inmost(name: &str) -> &str {
+    if name.starts_with(SPACE) { name.rsplit(COLONS).next().unwrap_or(name) } else { name }
+}
+
+/// A message in which what namespaces declare is called as the user knows it.
+pub(crate) fn readable(message: &str) -> String {
+    message.replace(SPACE, "").replace(COLONS, "::")
 }
 
 /// A name as the user wrote it.
 pub(crate) fn plain(name: &str) -> &str {
-    [PREFIX, INPUT, OUTPUT].iter().find_map(|p| name.strip_prefix(p)).unwrap_or(name)
+    [PREFIX, INPUT, OUTPUT, SPACE].iter().find_map(|p| name.strip_prefix(p)).unwrap_or(name)
 }
