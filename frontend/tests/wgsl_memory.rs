@@ -261,7 +261,7 @@ fn halves_are_not_taken_for_words() {
     };
     let e = refused("    let v = vec4i(1, 2, 3, i32(o[0]));\n    o[1] = u32(bitcast<vec2f>(v).x);");
     assert!(e.contains("F0115") && e.contains("4 numbers to 2"), "{e}");
-    let e = refused("    var h = vec4h(1h);\n    o[1] = u32(bitcast<f16>(h).x);");
+    let e = refused("    var h = vec4h(1h);\n    o[1] = u32(bitcast<f16>(h));");
     assert!(e.contains("F0115") && e.contains("4 numbers to 1"), "{e}");
     let e = refused("    let h = vec4h(1h);\n    o[2] = bitcast<u32>(h);");
     assert!(e.contains("F0010"), "{e}");
@@ -305,6 +305,22 @@ fn half(x: f16) -> Two { return vec2h(x, 2h * x); }
         retroshade_ir::print(&m)
     );
     assert_eq!(buffers[1], [0x0000_3f80, 0x3c00_3801]);
+    // Whose functions the text would be spelled with is another question.
+    let own = |body: &str| {
+        let text = format!(
+            "enable f16;
+@group(0) @binding(0) var<storage, read_write> o: array<u32, 4>;
+fn pack2x16float(v: vec2f) -> u32 {{ return 77u; }}
+@compute @workgroup_size(1) fn main() {{ {body} }}
+"
+        );
+        wgsl("h.wgsl", &text, &FrontOptions::default())
+            .map_or_else(|e| e.to_string(), |m| format!("{:?}", compute(&m, vec![vec![1; 4]], &[])[0]))
+    };
+    assert!(own("let h = vec2h(f16(o[0]), 2h); o[1] = bitcast<u32>(h);").contains("F0010"));
+    // A mistake elsewhere is told as it is.
+    let e = own("let h = vec2h(1h); o[1] = bitcast<u32>(h) + undefined;");
+    assert!(e.contains("undefined"), "{e}");
 }
 
 #[test]
@@ -365,6 +381,22 @@ fn a_name_of_the_loop_is_another_one_in_continuing() {
     );
     // x: o[0] = 1, then o[1] + 3 = 5, and i = 6.
     assert_eq!(compute(&m, vec![vec![1, 2, 0, 0]], &[])[0], [1, 2, 0, 6]);
+    let text = |continuing: &str| {
+        format!(
+            "@group(0) @binding(0) var<storage, read_write> o: array<i32, 2>;
+@compute @workgroup_size(1) fn main() {{
+    var n = 0;
+    loop {{ let i = o[0]; continuing {{ {continuing} break if n > 8; }} }}
+    o[1] = n;
+}}
+"
+        )
+    };
+    // What a loop's header declares is the loop's.
+    let m = from_wgsl(&text("for (var i = 0; i < 2; i++) { n += 2; } n += i;"));
+    assert_eq!(compute(&m, vec![vec![1, 0]], &[])[0], [1, 10]);
+    let e = wgsl("f.wgsl", &text("let i = 2; let i = 3; n += i;"), &FrontOptions::default()).map(|_| ()).expect_err("declared twice");
+    assert!(e.to_string().contains("redefinition"), "{e}");
 }
 
 #[test]

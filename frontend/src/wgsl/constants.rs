@@ -77,14 +77,16 @@ fn not_folded(tokens: &[Token<'_>]) -> Option<&'static (&'static str, usize)> {
     called.then_some(row)
 }
 
-/// A constant of the module: the tokens of its declaration with the `;`, and those of its value.
+/// A constant of the module: the tokens of its declaration with the `;`, of its type, if it names one, and of its value.
 #[derive(Debug)]
 struct Constant {
     declared: Range<usize>,
+    ty: Range<usize>,
     value: Range<usize>,
 }
 
-/// The text with the value of such constants of the module in the place of their names.
+/// The text with the value of such constants of the module in the place of their names. What was the declaration becomes a function that nobody calls, so
+/// that naga still looks at it.
 pub(super) fn in_place(text: &str) -> Option<Edited> {
     let tokens = tokens(text).0;
     let mut constants = constants(&tokens);
@@ -94,42 +96,56 @@ pub(super) fn in_place(text: &str) -> Option<Edited> {
         return None;
     }
     // What is computed of such a constant is one, too.
-    let mut next = 0;
-    while let Some(name) = known.get(next).copied() {
-        next += 1;
-        let uses = |c: &Constant| c.value.clone().any(|n| tokens[n].text == name && is_use(&tokens, n));
-        known.extend(constants.iter().filter(|(other, c)| !known.contains(other) && uses(c)).map(|(name, _)| *name).collect::<Vec<_>>());
+    let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, c) in &constants {
+        c.value.clone().filter(|n| is_use(&tokens, *n)).for_each(|n| {
+            users.entry(tokens[n].text).or_default().insert(name);
+        });
     }
-    // Where a function has something else of such a name it is not known what the name means.
-    let locals = locals(&tokens);
-    let captured = |c: &Constant| tokens[c.value.clone()].iter().any(|t| locals.contains(t.text));
-    constants.retain(|name, c| known.contains(name) && !locals.contains(name) && !captured(c));
-    if constants.is_empty() {
-        return None;
+    let mut seen: BTreeSet<&str> = known.iter().copied().collect();
+    while let Some(name) = known.pop() {
+        known.extend(users.get(name).into_iter().flatten().filter(|user| seen.insert(user)));
     }
+    // Where a function has something else of such a name it is not known what the name means; what is no constant makes none.
+    let others = others(&tokens);
+    let bound = bound(&tokens, &constants);
+    let usable = |c: &Constant| {
+        let simple = c.ty.is_empty() || is_constructor(&tokens[c.ty.clone()]);
+        simple && tokens[c.value.clone()].iter().all(|t| !others.contains(t.text))
+    };
+    constants.retain(|name, c| seen.contains(name) && !others.contains(name) && !bound.contains(name) && usable(c));
     let mut edits = Edits::default();
-    let span = |r: &Range<usize>| tokens[r.start].at..tokens[r.end - 1].at + tokens[r.end - 1].text.len();
-    edits.over.extend(constants.values().map(|c| (span(&c.declared), "")));
-    let declared = |n: usize| constants.values().any(|c| c.declared.contains(&n));
-    for (n, t) in tokens.iter().enumerate().filter(|(n, _)| !declared(*n)) {
-        if is_use(&tokens, n) && constants.contains_key(t.text) {
+    let mut left = ADDED;
+    for c in constants.values() {
+        let (first, last) = (tokens[c.declared.start], tokens[c.declared.end - 1]);
+        edits.over.push((first.at..first.at + first.text.len(), ""));
+        edits.add.push((first.at, format!("fn constant_at_{}() {{ let", first.at)));
+        edits.add.push((last.at + 1, " }".to_string()));
+    }
+    for (n, t) in tokens.iter().enumerate() {
+        if is_use(&tokens, n) && constants.get(t.text).is_some_and(|c| n != c.declared.start + 1) {
+            let value = value(text, &tokens, &constants, t.text, &mut left)?;
             edits.over.push((t.at..t.at + t.text.len(), ""));
-            edits.add.push((t.at, value(text, &tokens, &constants, t.text, &mut { SUBSTITUTED })?));
+            edits.add.push((t.at, value));
         }
     }
-    Some(edits.apply(text))
+    (!edits.is_empty()).then(|| edits.apply(text))
 }
 
-/// At most so many names stand for their values in one place.
-const SUBSTITUTED: usize = 256;
+/// So many bytes are put into the places of names.
+const ADDED: usize = 64 << 10;
 
-/// A constant's value in brackets, with those of others within it.
+/// A constant's value in brackets, as what its type says, with the values of others within it.
 fn value(text: &str, tokens: &[Token<'_>], constants: &BTreeMap<&str, Constant>, name: &str, left: &mut usize) -> Option<String> {
-    *left = left.checked_sub(1)?;
-    let range = &constants.get(name)?.value;
-    let mut out = "(".to_string();
-    let mut at = tokens[range.start].at;
-    for n in range.clone() {
+    let constant = constants.get(name)?;
+    let written = |range: &Range<usize>| match range.is_empty() {
+        true => "",
+        false => &text[tokens[range.start].at..tokens[range.end - 1].at + tokens[range.end - 1].text.len()],
+    };
+    *left = left.checked_sub(written(&constant.value).len() + 2)?;
+    let mut out = format!("{}(", written(&constant.ty));
+    let mut at = tokens[constant.value.start].at;
+    for n in constant.value.clone() {
         let t = tokens[n];
         if is_use(tokens, n) && constants.contains_key(t.text) {
             out.push_str(&text[at..t.at]);
@@ -137,19 +153,25 @@ fn value(text: &str, tokens: &[Token<'_>], constants: &BTreeMap<&str, Constant>,
             at = t.at + t.text.len();
         }
     }
-    let last = tokens[range.end - 1];
+    let last = tokens[constant.value.end - 1];
     out.push_str(&text[at..last.at + last.text.len()]);
     out.push(')');
     Some(out)
 }
 
-/// Whether a token is no member, neither of something nor where it is declared.
+/// Whether a token is no member, neither of something nor where it is declared, and no attribute.
 fn is_use(tokens: &[Token<'_>], n: usize) -> bool {
-    (n == 0 || tokens[n - 1].text != ".") && tokens.get(n + 1).is_none_or(|t| t.text != ":")
+    (n == 0 || !matches!(tokens[n - 1].text, "." | "@")) && tokens.get(n + 1).is_none_or(|t| t.text != ":")
 }
 
-/// The names of variables, constants and parameters of functions.
-fn locals<'t>(tokens: &[Token<'t>]) -> BTreeSet<&'t str> {
+/// Whether a type is one that converts what stands in brackets behind it.
+fn is_constructor(ty: &[Token<'_>]) -> bool {
+    ty.first()
+        .is_some_and(|t| matches!(t.text, "bool" | "i32" | "u32" | "f32" | "f16") || t.text.starts_with("vec") || t.text.starts_with("mat"))
+}
+
+/// The names of functions, of variables, and of constants and parameters of functions.
+fn others<'t>(tokens: &[Token<'t>]) -> BTreeSet<&'t str> {
     let (mut brackets, mut braces) = (0usize, 0usize);
     let mut out = BTreeSet::new();
     for (n, t) in tokens.iter().enumerate() {
@@ -161,12 +183,53 @@ fn locals<'t>(tokens: &[Token<'t>]) -> BTreeSet<&'t str> {
             _ => {}
         }
         let (before, behind) = (tokens[..n].last().map_or("", |t| t.text), tokens.get(n + 1).map_or("", |t| t.text));
-        let variable = braces > 0 && matches!((before, behind), ("let" | "const" | "var" | ">", "=" | ":"));
-        if variable || brackets > 0 && behind == ":" {
+        let variable = match before {
+            "fn" | "override" | "alias" | "struct" => true,
+            "let" | "var" => true,
+            ">" => matches!(behind, "=" | ":" | ";"),
+            "const" => braces > 0,
+            _ => brackets > 0 && behind == ":",
+        };
+        if variable && is_name(t.text) {
             out.insert(t.text);
         }
     }
     out
+}
+
+/// The names that are used where naga wants a constant: labels of a `switch`, attributes, and whatever stands outside functions and such constants.
+fn bound<'t>(tokens: &[Token<'t>], constants: &BTreeMap<&str, Constant>) -> BTreeSet<&'t str> {
+    let values: BTreeSet<usize> = constants.values().flat_map(|c| c.declared.clone()).collect();
+    let (mut braces, mut attribute, mut label) = (0usize, None, false);
+    let mut brackets = 0usize;
+    let mut out = BTreeSet::new();
+    for (n, t) in tokens.iter().enumerate() {
+        match t.text {
+            "{" => (braces, label) = (braces + 1, false),
+            "}" => braces = braces.saturating_sub(1),
+            "(" => brackets += 1,
+            ")" => {
+                brackets = brackets.saturating_sub(1);
+                attribute = attribute.filter(|depth| brackets > *depth);
+            }
+            "@" => attribute = tokens.get(n + 2).filter(|t| t.text == "(").map(|_| brackets).or(attribute),
+            "case" => label = true,
+            ":" => label = false,
+            _ if n > 0 && tokens[n - 1].text == "@" => {}
+            _ if (label || attribute.is_some() || braces == 0 && !values.contains(&n)) && is_name(t.text) => {
+                out.insert(t.text);
+            }
+            _ => {}
+        }
+        if label && tokens.get(n + 1).is_some_and(|t| t.text == ":") {
+            out.insert(t.text);
+        }
+    }
+    out
+}
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 /// The constants of the module.
@@ -182,7 +245,8 @@ fn constants<'t>(tokens: &[Token<'t>]) -> BTreeMap<&'t str, Constant> {
                 if let (Some(end), Some(equals), Some(name)) = (end, equals, tokens.get(n + 1))
                     && equals + 1 < end
                 {
-                    out.insert(name.text, Constant { declared: n..end + 1, value: equals + 1..end });
+                    let ty = (n + 3).min(equals)..equals;
+                    out.insert(name.text, Constant { declared: n..end + 1, ty, value: equals + 1..end });
                 }
             }
             _ => {}
@@ -304,14 +368,27 @@ mod tests {
         for (from, to) in [
             (
                 "const M: f32 = mix(1.0, 2.0, K); const K = 0.5; fn f() -> f32 { return M * a.M; }",
-                Some("                                 const K = 0.5; fn f() -> f32 { return (mix(1.0, 2.0, K))  * a.M; }"),
+                Some(
+                    "fn constant_at_0() { let      M: f32 = mix(1.0, 2.0, K); } const K = 0.5; fn f() -> f32 { return f32(mix(1.0, 2.0, K))  * a.M; }",
+                ),
             ),
             (
                 "const A = bitcast<u32>(1f);\nconst B = A + 1; fn f() { x = B; }",
-                Some("                           \n                 fn f() { x = ((bitcast<u32>(1f)) + 1) ; }"),
+                Some(
+                    "fn constant_at_0() { let      A = bitcast<u32>(1f); }\nfn constant_at_28() { let      B = (bitcast<u32>(1f))  + 1; } fn f() { x = ((bitcast<u32>(1f)) + 1) ; }",
+                ),
             ),
             ("const A = bitcast<u32>(1f); fn f(A: u32) { x = A; }", None),
             ("const A = max(1, 2); fn f() { x = A; }", None),
+            ("const A: array<u32, 2> = array(1u, bitcast<u32>(1f)); fn f() { x = A[1]; }", None),
+            ("const A = bitcast<u32>(v); var<private> v = 1f; fn f() { x = A; }", None),
+            ("const A = bitcast<u32>(1f); @workgroup_size(A) fn f() {}", None),
+            ("const A = bitcast<u32>(1f); fn f() { switch x { case 1, A: {} default: {} } }", None),
+            ("const A = bitcast<u32>(1f); const_assert A > 1;", None),
+            (
+                "const size = bitcast<u32>(1f); struct S { @size(16) size: f32 }",
+                Some("fn constant_at_0() { let      size = bitcast<u32>(1f); } struct S { @size(16) size: f32 }"),
+            ),
             ("const A = unpack4xU8(A).x; fn f() { x = A; }", None),
         ] {
             assert_eq!(of(from).as_deref(), to);

@@ -25,14 +25,16 @@ impl Edits {
             bytes[at..end.min(at + word.len())].copy_from_slice(word.as_bytes());
         }
         self.add.sort_by_key(|a| a.0);
-        let mut more = Vec::new();
-        for (at, added) in self.add.iter().rev() {
-            bytes.splice(at..at, added.bytes());
-            more.resize(more.len() + added.len(), *at);
+        let (mut out, mut more, mut from) = (Vec::with_capacity(bytes.len()), Vec::new(), 0);
+        for (at, added) in &self.add {
+            out.extend_from_slice(&bytes[from..*at]);
+            more.extend(out.len()..out.len() + added.len());
+            out.extend_from_slice(added.as_bytes());
+            from = *at;
         }
-        more.reverse();
+        out.extend_from_slice(&bytes[from..]);
         // Whole tokens have come and gone, so that this is text still.
-        Edited { text: String::from_utf8(bytes).unwrap_or_else(|_| text.to_string()), more }
+        Edited { text: String::from_utf8(out).unwrap_or_else(|_| text.to_string()), more }
     }
 }
 
@@ -40,14 +42,14 @@ impl Edits {
 #[derive(Clone, Debug)]
 pub(super) struct Edited {
     pub(super) text: String,
-    /// For each byte that the text has more the place in the text before that it stands in front of, in order.
+    /// The places of the bytes that were added, in order.
     more: Vec<usize>,
 }
 
 impl Edited {
     /// The place in the text before. What was added is at the place that it stands in front of.
     pub(super) fn back(&self, at: usize) -> usize {
-        at - self.more.iter().enumerate().take_while(|(k, place)| *place + k < at).count()
+        at - self.more.partition_point(|added| *added < at)
     }
 }
 

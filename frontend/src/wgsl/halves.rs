@@ -16,8 +16,12 @@ use std::collections::BTreeMap;
 const PAIR: &str = "vec2<f16>(unpack2x16float(bitcast<u32>";
 const QUAD: &str = "four_halves_of_two_words";
 const WORDS: &str = "two_words_of_four_halves";
-/// Within each other casts make the question longer by a factor each.
+/// Within each other casts make the question longer by a factor each: so many have types, in so many bytes, and all together.
 const DEPTH: usize = 4;
+const COPIED: usize = 4 << 10;
+const ASKED: usize = 32 << 10;
+/// Functions of the language that the text is written with.
+const USED: [&str; 4] = ["unpack2x16float", "pack2x16float", "select", "all"];
 
 /// A type of which a cast is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +48,18 @@ pub(super) fn spelled_out(text: &str) -> Option<Edited> {
     if !text.contains("bitcast") || !text.contains("f16") {
         return None;
     }
-    let casts = casts(&tokens(text).0);
-    let operands = operands(text, &casts);
+    let tokens = tokens(text).0;
+    let casts = casts(&tokens);
+    // A program may have such names for itself.
+    let own =
+        |w: &[Token<'_>]| USED.contains(&w[1].text) && (matches!(w[0].text, "fn" | "let" | "var" | "const" | ">") || w[2].text == ":");
+    if casts.is_empty() || tokens.windows(3).any(own) {
+        return None;
+    }
+    let (operands, asked) = match operands(text, &casts) {
+        Ok(types) => (types, None),
+        Err(asked) => (BTreeMap::new(), Some(asked)),
+    };
     let unique = |name: &str| {
         let mut name = name.to_string();
         while text.contains(&name) {
@@ -80,7 +94,7 @@ pub(super) fn spelled_out(text: &str) -> Option<Edited> {
         edits.add.extend([(cast.open, first), (cast.open + 1, inner_first), (cast.close, inner_last), (cast.close + 1, last)]);
     }
     if edits.add.is_empty() {
-        return None;
+        return asked;
     }
     if quads {
         let body = "return vec4<f16>(vec4<f32>(unpack2x16float(v.x), unpack2x16float(v.y)));";
@@ -90,7 +104,9 @@ pub(super) fn spelled_out(text: &str) -> Option<Edited> {
         let body = "return vec2<u32>(pack2x16float(vec2<f32>(v.xy)), pack2x16float(vec2<f32>(v.zw)));";
         edits.add.push((text.len(), format!("\nfn {words}(v: vec4<f16>) -> vec2<u32> {{ {body} }}")));
     }
-    Some(edits.apply(text))
+    let spelled = edits.apply(text);
+    // Where naga finds a mistake in both, the one that asks has the program's.
+    asked.filter(|_| naga::front::wgsl::parse_str(&spelled.text).is_err()).or(Some(spelled))
 }
 
 /// The casts within functions, in the order of the text.
@@ -152,64 +168,72 @@ fn type_of(name: &str, aliases: &BTreeMap<&str, String>) -> Option<(&'static str
     of(lanes.parse().ok()?, number.trim_matches(['<', '>', ',']))
 }
 
-/// The types of the operands, as far as naga knows them.
-fn operands(text: &str, casts: &[Cast]) -> BTreeMap<usize, Type> {
-    let mut question = Question { text, casts, asked: String::new(), places: BTreeMap::new() };
-    if question.write(0..casts.len(), (0, text.len()), 0).is_none() {
-        return BTreeMap::new();
+/// The types of the operands, as far as naga knows them; or the text that asks for them, where naga finds a mistake in it: it stands at the
+/// program's place.
+fn operands(text: &str, casts: &[Cast]) -> Result<BTreeMap<usize, Type>, Edited> {
+    let mut edits = Edits::default();
+    for (n, cast) in casts.iter().enumerate() {
+        let [before, behind] = typed(cast);
+        edits.over.push((cast.word..cast.open, ""));
+        let copy = copied(text, casts, n, 0);
+        if copy.len() > COPIED {
+            return Ok(BTreeMap::new());
+        }
+        edits.add.push((cast.open, format!("{before}bitcast<u32>")));
+        edits.add.push((cast.close + 1, format!(" == bitcast<u32>{copy}{behind}")));
     }
-    let mut read = Readable::unchanged(&question.asked);
-    let mut module = read.parse().ok();
-    if module.is_none()
+    if edits.add.iter().map(|a| a.1.len()).sum::<usize>() > ASKED {
+        return Ok(BTreeMap::new());
+    }
+    let asked = edits.apply(text);
+    let mut read = Readable::unchanged(&asked.text);
+    let mut module = read.parse();
+    if module.is_err()
         && let Some(changed) = read.changed(&[constants::in_place, constants::at_run_time])
     {
-        module = changed.parse().ok();
+        module = changed.parse();
         read = changed;
     }
-    let Some(module) = module else { return BTreeMap::new() };
+    let Ok(module) = module else { return Err(asked) };
+    let places = casts.iter().enumerate().map(|(n, cast)| (cast.open, n)).collect();
+    let question = Question { asked: &asked, read: &read, places };
     let functions = module.functions.iter().map(|(_, f)| f);
     let all = functions.chain(module.entry_points.iter().map(|e| &e.function));
-    all.flat_map(|f| question.answers(&read, &module, f)).collect()
+    Ok(all.flat_map(|f| question.answers(&module, f)).collect())
 }
 
-/// The text in which casts have the types that they name.
+/// What stands around the comparison of a cast's operand with itself: of a truth value of any number of lanes any type is made.
+fn typed(cast: &Cast) -> [String; 2] {
+    [format!("{}({}(select(0u, 1u, all(", cast.named, cast.number), "))))".to_string()]
+}
+
+/// The operand of a cast in brackets, whose casts have the types that they name.
+fn copied(text: &str, casts: &[Cast], n: usize, depth: usize) -> String {
+    let cast = &casts[n];
+    let (mut out, mut at, mut next) = (String::new(), cast.open, n + 1);
+    while let Some(inner) = casts.get(next).filter(|inner| inner.word < cast.close && depth < DEPTH && out.len() <= COPIED) {
+        let [before, behind] = typed(inner);
+        let copy = copied(text, casts, next, depth + 1);
+        out.push_str(&text[at..inner.word]);
+        out.push_str(&format!("{before}bitcast<u32>{copy} == bitcast<u32>{copy}{behind}"));
+        at = inner.close + 1;
+        next = (next + 1..casts.len()).find(|n| casts[*n].word > inner.close).unwrap_or(casts.len());
+    }
+    out.push_str(&text[at..cast.close + 1]);
+    out
+}
+
+/// The text in which casts have the types that they name, as naga reads it.
 struct Question<'a> {
-    text: &'a str,
-    casts: &'a [Cast],
-    asked: String,
+    asked: &'a Edited,
+    read: &'a Readable<'a>,
     /// Where which cast's operand is looked at.
     places: BTreeMap<usize, usize>,
 }
 
 impl Question<'_> {
-    /// Writes a part of the text, whose casts are among those named.
-    fn write(&mut self, casts: std::ops::Range<usize>, (from, to): (usize, usize), depth: usize) -> Option<()> {
-        let (mut at, mut next) = (from, casts.start);
-        while next < casts.end {
-            let cast = &self.casts[next];
-            // Those within this one stand behind it.
-            let inner = next + 1..(next + 1..casts.end).find(|n| self.casts[*n].word > cast.close).unwrap_or(casts.end);
-            if depth == DEPTH {
-                return None;
-            }
-            self.asked.push_str(&self.text[at..cast.word]);
-            // Equal to itself or not: a truth value of any number of lanes, from which any type is made.
-            self.asked.push_str(&format!("{}({}(select(0u, 1u, all(", cast.named, cast.number));
-            for between in [" == ", "))))"] {
-                self.places.insert(self.asked.len(), next);
-                self.asked.push_str("bitcast<u32>");
-                self.write(inner.clone(), (cast.open, cast.close + 1), depth + 1)?;
-                self.asked.push_str(between);
-            }
-            at = cast.close + 1;
-            next = inner.end;
-        }
-        self.asked.push_str(&self.text[at..to]);
-        Some(())
-    }
-
     /// The operands that a function's expressions show.
-    fn answers(&self, read: &Readable<'_>, module: &Module, f: &Function) -> Vec<(usize, Type)> {
+    fn answers(&self, module: &Module, f: &Function) -> Vec<(usize, Type)> {
         let Some((last, _)) = f.expressions.iter().next_back() else { return Vec::new() };
         let mut types = Typifier::new();
         if types.grow(last, &f.expressions, &ResolveContext::with_locals(module, &f.local_variables, &f.arguments)).is_err() {
@@ -217,7 +241,8 @@ impl Question<'_> {
         }
         let answer = |(h, e): (naga::Handle<Expression>, &Expression)| {
             let Expression::As { expr, kind: ScalarKind::Uint, convert: None } = *e else { return None };
-            let cast = self.places.get(&read.back(f.expressions.get_span(h)).to_range()?.start)?;
+            let at = self.read.back(f.expressions.get_span(h)).to_range()?.start;
+            let cast = self.places.get(&self.asked.back(at))?;
             let (lanes, scalar) = match *types.get(expr, &module.types) {
                 TypeInner::Scalar(s) => (1, s),
                 TypeInner::Vector { size, scalar } => (size as u32, scalar),

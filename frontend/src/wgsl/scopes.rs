@@ -21,8 +21,11 @@ pub(super) fn parted(text: &str) -> Option<Edited> {
     let tokens = tokens(text).0;
     let mut edits = Edits::default();
     let mut scopes: Vec<Scope<'_>> = Vec::new();
+    let mut brackets = 0usize;
     for (n, t) in tokens.iter().enumerate() {
         match t.text {
+            "(" => brackets += 1,
+            ")" => brackets = brackets.saturating_sub(1),
             "{" => {
                 let before = tokens[..n].last().map_or("", |t| t.text);
                 scopes.push(Scope { loops: before == "loop", continuing: before == "continuing", declared: BTreeSet::new() });
@@ -30,16 +33,16 @@ pub(super) fn parted(text: &str) -> Option<Edited> {
             "}" => {
                 scopes.pop();
             }
-            "let" | "const" | "var" => {
+            // What stands in brackets is a loop's own.
+            "let" | "const" | "var" if brackets == 0 => {
                 let Some((name, at)) = declared(&tokens[n..]).map(|(name, k)| (name, n + k)) else { continue };
-                match &mut scopes[..] {
-                    [.., body, Scope { continuing: true, .. }] if body.loops && body.declared.contains(name) => {
-                        rename(&tokens, at, &mut edits);
-                    }
-                    [.., scope] => {
-                        scope.declared.insert(name);
-                    }
-                    [] => {}
+                let Some(first) = scopes.last_mut().map(|s| s.declared.insert(name)) else { continue };
+                if let [.., body, Scope { continuing: true, .. }] = &scopes[..]
+                    && first
+                    && body.loops
+                    && body.declared.contains(name)
+                {
+                    rename(&tokens, at, &mut edits);
                 }
             }
             _ => {}
