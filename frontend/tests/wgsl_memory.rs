@@ -261,7 +261,7 @@ fn halves_are_not_taken_for_words() {
     };
     let e = refused("    let v = vec4i(1, 2, 3, i32(o[0]));\n    o[1] = u32(bitcast<vec2f>(v).x);");
     assert!(e.contains("F0115") && e.contains("4 numbers to 2"), "{e}");
-    let e = refused("    var h = vec4h(1h);\n    o[1] = u32(bitcast<f16>(h));");
+    let e = refused("    var h = vec4h(1h);\n    let k = bitcast<f16>(h);");
     assert!(e.contains("F0115") && e.contains("4 numbers to 1"), "{e}");
     let e = refused("    let h = vec4h(1h);\n    o[2] = bitcast<u32>(h);");
     assert!(e.contains("F0010"), "{e}");
