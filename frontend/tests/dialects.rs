@@ -589,6 +589,13 @@ void main() {{ struct {{ float x; }} s; s.x = p.k + p.l; c = texture(m.image, uv
     }
 }
 
+/// The name that it gets moves no place.
+#[test]
+fn places_behind_structures_without_a_name() {
+    let text = "#version 450\nout vec4 c;\nvoid main() { struct { float a; } p; struct { float a; } q; c = vec4(undefined); p.a = 1.0; }\n";
+    assert_eq!(message(Stage::Fragment, text).0, "undefined");
+}
+
 #[test]
 fn counters_have_their_bindings() {
     let text = |version: &str| {
@@ -805,6 +812,87 @@ void main() { gl_Position = p * dFdx(1.5); }
     from_glsl(Stage::Fragment, text);
 }
 
+/// Each old function is its own, whatever today's name of it is.
+#[test]
+fn macros_with_old_functions_names_catch_no_others() {
+    let reads = |text: &str| {
+        let ir = retroshade_ir::print(&from_glsl(Stage::Fragment, text));
+        ir.lines().filter(|l| l.contains("= tex.")).map(|l| l.split_once("= ").map_or("", |l| l.1).to_string()).collect::<Vec<_>>()
+    };
+    let skipped = "#version 120
+#ifdef GL_ES
+#define texture2DLod texture2DLodEXT
+#endif
+uniform sampler2D s; uniform vec2 size;
+#define texture2DRect(s, p) texture2D(s, (p) / size)
+void main() { gl_FragColor = texture2DRect(s, vec2(4.0)) + texture2D(s, vec2(0.5)) + texture2DLod(s, vec2(0.5), 1.0); }
+";
+    assert_eq!(reads(skipped).len(), 3);
+    let later = "#version 120
+uniform sampler2D s; uniform samplerCube t;
+vec4 q() { return texture2D(s, vec2(0.5)); }
+#define texture2D(a, b) vec4(0.25)
+void main() { gl_FragColor = q() + textureCube(t, vec3(0.5)) + texture2D(s, vec2(0.5)); }
+";
+    assert_eq!(reads(later), ["tex.f32x4 sample %s, v0", "tex.f32x4 sample %t, v2"]);
+    let itself = "#version 120
+uniform sampler2D s; uniform samplerCube t;
+#define texture2D(a, b) texture2D(a, (b) * 2.0)
+void main() { gl_FragColor = texture2D(s, vec2(0.5)) + textureCube(t, vec3(0.5)); }
+";
+    assert_eq!(reads(itself).len(), 2);
+}
+
+/// The usual stand-in for what an extension has.
+#[test]
+fn functions_stay_the_language_s_where_their_stand_in_is_skipped() {
+    for text in [
+        "#version 100
+#extension GL_OES_standard_derivatives : enable
+precision highp float;
+varying float v;
+#ifndef GL_OES_standard_derivatives
+float fwidth(float x) { return 1.0; }
+#endif
+void main() { gl_FragColor = vec4(fwidth(v)); }
+",
+        "#version 130
+#if __VERSION__ < 130
+float round(float x) { return floor(x + 0.5); }
+#endif
+void main() { gl_FragColor = vec4(round(1.25)); }
+",
+    ] {
+        from_glsl(Stage::Fragment, text);
+    }
+}
+
+/// Types stand for themselves in `precision` and where a parameter has no name.
+#[test]
+fn types_of_later_versions_are_types() {
+    for text in [
+        "#version 310 es
+#extension GL_OES_texture_cube_map_array : require
+precision highp float;
+precision highp samplerCubeArray;
+uniform samplerCubeArray s;
+vec4 f(vec4, samplerCubeArray);
+out vec4 o;
+void main() { o = f(vec4(0.5), s); }
+vec4 f(vec4 p, samplerCubeArray s) { return texture(s, p); }
+",
+        "#version 120
+#extension GL_EXT_texture_array : enable
+vec4 f(vec3, sampler2DArray, float);
+uniform sampler2DArray s;
+void main() { gl_FragColor = f(vec3(0.5), s, 1.0); }
+vec4 f(vec3 p, sampler2DArray s, float x) { return texture2DArray(s, p) * x; }
+",
+    ] {
+        assert_eq!(from_glsl(Stage::Fragment, text).textures.len(), 1);
+    }
+}
+
 #[test]
 fn opengl_es_has_no_extensions_of_the_desktops() {
     for (head, colour) in [("#version 100\n", "gl_FragColor"), ("#version 300 es\n", "o")] {
@@ -830,6 +918,14 @@ fn opengl_es_has_no_extensions_of_the_desktops() {
 "
         );
         assert_eq!(floats(&run(&from_glsl(Stage::Fragment, &text), Vec::new(), Vec::new())[0])[..3], [1.0, 1.0, 2.0], "{head}");
+    }
+    // What a text defines itself is defined, and a text without a version may be either.
+    for head in [
+        "#version 120\n#define GL_OES_own 1\n#ifdef GL_OES_own\n#define HAS\n#endif\n",
+        "precision mediump float;\n#ifdef GL_FRAGMENT_PRECISION_HIGH\n#define HAS\n#endif\n",
+    ] {
+        let text = format!("{head}void main() {{\n#ifdef HAS\ngl_FragColor = vec4(3.0);\n#endif\n}}\n");
+        assert_eq!(floats(&run(&from_glsl(Stage::Fragment, &text), Vec::new(), Vec::new())[0])[0], 3.0, "{head}");
     }
     // And the desktop has none of OpenGL ES's.
     let text = "#version 120

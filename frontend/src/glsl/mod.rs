@@ -53,7 +53,7 @@ use lex::Token;
 use places::Files;
 use retroshade_ir::{Diagnostic, FileId, Module, SourceMap, Span};
 use std::collections::{BTreeMap, BTreeSet};
-use upgrade::{Dialect, Upgrade};
+use upgrade::{Dialect, Skipped, Upgrade};
 
 /// Files within files.
 const MAX_INCLUDES: usize = 32;
@@ -183,11 +183,11 @@ pub(crate) fn compile(
     sources: &mut SourceMap,
     options: &FrontOptions,
 ) -> Result<Compiled, Errors> {
-    let mut own = true;
-    let first = compile_with(text, file, hlsl, sources, options, &mut own);
+    let mut skipped = None;
+    let first = compile_with(text, file, hlsl, sources, options, &mut skipped);
     // Only the preprocessor knows which definitions it reads: `texture2D` of one that it skips is the language's.
     let compiled = match first {
-        Err(_) if own => compile_with(text, file, hlsl, sources, options, &mut false).or(first),
+        Err(_) if skipped.is_some() => compile_with(text, file, hlsl, sources, options, &mut skipped).or(first),
         _ => first,
     };
     compiled.map_err(|mut all| {
@@ -196,16 +196,16 @@ pub(crate) fn compile(
     })
 }
 
-/// Compiles a text in which functions of old dialects that it defines are its `own`, or the language's. Says whether there are any.
+/// Compiles a text of which the preprocessor skips something. Says what, if nothing was known of it and it may be the reason of an error.
 fn compile_with(
     text: &str,
     file: FileId,
     hlsl: Option<&str>,
     sources: &mut SourceMap,
     options: &FrontOptions,
-    own: &mut bool,
+    skipped: &mut Option<Skipped>,
 ) -> Result<Compiled, Errors> {
-    let owned = std::mem::take(own);
+    let known = skipped.take();
     guard::check_text(text, file, true).map_err(|d| vec![d])?;
     let stage = options.stage.ok_or_else(|| {
         let (language, behind) = if hlsl.is_some() { ("HLSL", ".hlsl") } else { ("GLSL", "") };
@@ -225,8 +225,11 @@ fn compile_with(
         let m = format!("--define {k}: a symbol is a name and a value of one line");
         return Err(vec![Diagnostic::error("F0014", Span::NONE, m)]);
     }
-    let upgrade = if hlsl.is_some() { Upgrade::none(stage) } else { Upgrade::new(Dialect::of(&toks), stage, &toks, owned) };
-    *own = upgrade.owns();
+    let upgrade = match (&hlsl, &known) {
+        (Some(_), _) => Upgrade::none(stage),
+        (None, Some(known)) => Upgrade::new(Dialect::of(&toks), stage, &toks, &macros, known),
+        (None, None) => Upgrade::new(Dialect::of(&toks), stage, &toks, &macros, &Skipped::default()),
+    };
     if let Some(d) = upgrade.refused(&toks, file) {
         return Err(vec![d]);
     }
@@ -320,6 +323,9 @@ fn compile_with(
     if parsed.as_ref().is_err_and(|log| messages::needs_later(log)) {
         late = true;
         parsed = attempt(&mut files, &whole(None), hlsl, late, false);
+    }
+    if parsed.is_err() && known.is_none() && upgrade.may_skip() {
+        *skipped = attempt(&mut files, &whole(None), hlsl, late, true).ok().map(|p| upgrade.skipped(&p.preprocessed()));
     }
     if let Some(errors) = [refused, malformed].into_iter().find(|e| !e.is_empty()) {
         return Err(errors);

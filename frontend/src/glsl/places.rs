@@ -35,8 +35,8 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Adds a file: the user's text and the one that is made of it, token for token but for semicolons that are left out and lengths that
-    /// are put in (`a[]` with a first value).
+    /// Adds a file: the user's text and the one that is made of it, token for token but for semicolons that are left out, lengths that
+    /// are put in (`a[]` with a first value), and names of structures without one.
     pub(crate) fn add(&mut self, name: &str, id: FileId, text: &str, user: &[Token<'_>], upgraded: &str) {
         if self.files.iter().any(|f| f.name == name) {
             return;
@@ -57,6 +57,10 @@ impl Files {
                 continue;
             }
             if u.is("]") && seen.peek().is_some_and(|s| !s.is("]")) {
+                seen.next();
+            }
+            // A structure without a name has got one.
+            if u.is("{") && seen.peek().is_some_and(|s| !s.is("{")) {
                 seen.next();
             }
             let Some(s) = seen.next() else { break };

@@ -10,6 +10,7 @@
 use super::builtins;
 use super::lex::{Kind, Token, tokens};
 use retroshade_ir::{Diagnostic, FileId, Span, Stage};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -387,6 +388,13 @@ fn defined(toks: &[Token<'_>]) -> BTreeSet<String> {
     names.filter(|name| texture_function(name).is_some()).collect()
 }
 
+/// Names of the implementation's that a text defines.
+fn given(toks: &[Token<'_>]) -> impl Iterator<Item = String> {
+    let definition = |t| directive(t).filter(|(name, _)| *name == "define");
+    let names = toks.iter().filter_map(definition).filter_map(|(_, rest)| tokens(rest).first().map(|t| t.text.to_string()));
+    names.filter(|name| name.starts_with("GL_"))
+}
+
 /// The name and the rest of a directive.
 pub(crate) fn directive<'a>(t: &Token<'a>) -> Option<(&'a str, &'a str)> {
     if t.kind != Kind::Directive {
@@ -410,13 +418,28 @@ pub(crate) struct Upgrade {
     beside: String,
     /// Outputs that begin as the frame buffer's colour: `inout` variables of GL_EXT_shader_framebuffer_fetch.
     blended: Vec<String>,
+    /// Whether functions of the language are the program's own.
+    redefines: bool,
     /// Texture functions of old dialects that the text defines itself.
     macros: BTreeSet<String>,
+    /// Names of the implementation's that are defined all the same.
+    given: BTreeSet<String>,
+    /// Structures without a name so far.
+    structures: Cell<u32>,
+}
+
+/// What a text seems to define and the preprocessor skips: the language's own is meant.
+#[derive(Debug, Default)]
+pub(crate) struct Skipped {
+    /// Texture functions of old dialects.
+    macros: BTreeSet<String>,
+    /// Functions of the language.
+    functions: bool,
 }
 
 impl Upgrade {
-    /// What has to be done for a text, in which texture functions of old dialects that it defines are its `own`.
-    pub(crate) fn new(dialect: Dialect, stage: Stage, toks: &[Token<'_>], own: bool) -> Upgrade {
+    /// What has to be done for a text with some definitions from outside.
+    pub(crate) fn new(dialect: Dialect, stage: Stage, toks: &[Token<'_>], defines: &[(String, String)], skipped: &Skipped) -> Upgrade {
         let mut names = BTreeSet::new();
         for w in toks.windows(3) {
             let [before, t, after] = w else { continue };
@@ -425,11 +448,19 @@ impl Upgrade {
                 && !(before.is(",") && after.is("("))
                 && (before.is_word() && !matches!(before.text, "return" | "else" | "in" | "uniform") || before.is(",") || before.is("]"))
                 && matches!(after.text, ";" | "=" | "," | ")" | "[" | "(");
+            // What is a type elsewhere may stand for itself in `precision` and without a name.
+            let behind_type =
+                is_basic_type(before.text) || before.text.contains("sampler") || before.is(",") && matches!(after.text, ";" | "=");
+            let declared = declared && (behind_type || WORDS.iter().any(|w| t.is(w.0)));
             if declared && reserved(t.text).is_some_and(|(desktop, es)| dialect.lacks(desktop, es)) {
                 names.insert(t.text.to_string());
             }
         }
-        let redefined = builtins::redefined(toks, (stage, dialect.es), |desktop, es| dialect.lacks(desktop, es), free);
+        let redefined = match skipped.functions {
+            true => builtins::Redefined::default(),
+            false => builtins::redefined(toks, (stage, dialect.es), |desktop, es| dialect.lacks(desktop, es), free),
+        };
+        let redefines = !redefined.names.is_empty();
         names.extend(redefined.names);
         let blended = if dialect.es && stage == Stage::Fragment { blended(toks) } else { Vec::new() };
         // What glslang does not know stands in the text of an old dialect.
@@ -439,9 +470,12 @@ impl Upgrade {
             stage,
             names,
             foreign: false,
+            redefines,
             beside: redefined.beside,
             blended,
-            macros: if own { defined(toks) } else { BTreeSet::new() },
+            macros: defined(toks).difference(&skipped.macros).cloned().collect(),
+            given: given(toks).chain(defines.iter().map(|d| d.0.clone())).collect(),
+            structures: Cell::new(0),
         }
     }
 
@@ -449,15 +483,23 @@ impl Upgrade {
     fn is_of_others(&self, name: &str) -> bool {
         let begins = |prefixes: &[&str]| prefixes.iter().any(|p| name.starts_with(p));
         match name {
+            // Without a version it may be either.
+            _ if !self.dialect.stated || self.given.contains(name) => false,
             _ if self.dialect.es => begins(&["GL_ARB_", "GL_AMD_", "GL_ATI_", "GL_3DL_"]) || OF_DESKTOPS.contains(&name),
             "GL_FRAGMENT_PRECISION_HIGH" => self.dialect.version < 130,
             _ => begins(&["GL_OES_"]),
         }
     }
 
-    /// Whether texture functions of old dialects are the text's own.
-    pub(crate) fn owns(&self) -> bool {
-        !self.macros.is_empty()
+    /// Whether the preprocessor may skip something that the text seems to define.
+    pub(crate) fn may_skip(&self) -> bool {
+        self.redefines || !self.macros.is_empty()
+    }
+
+    /// What it has skipped, for all that its result shows.
+    pub(crate) fn skipped(&self, preprocessed: &str) -> Skipped {
+        let left = tokens(preprocessed).into_iter().filter(|t| self.macros.contains(t.text)).map(|t| t.text.to_string());
+        Skipped { macros: left.collect(), functions: self.redefines }
     }
 
     /// Nothing: for languages that glslang takes as they are.
@@ -468,18 +510,22 @@ impl Upgrade {
             stage,
             names: BTreeSet::new(),
             foreign: true,
+            redefines: false,
             beside: String::new(),
             blended: Vec::new(),
             macros: BTreeSet::new(),
+            given: BTreeSet::new(),
+            structures: Cell::new(0),
         }
     }
 
-    /// What stands for a word of the user's; `next` is the text behind it, `within` says that it stands in a directive.
-    fn word<'w>(&self, w: &'w str, next: &str, within: bool) -> std::borrow::Cow<'w, str> {
+    /// What stands for a word of the user's; `next` is the text behind it, `within` says that it stands in a directive, `later` are names that the
+    /// text defines behind it.
+    fn word<'w>(&self, w: &'w str, next: &str, within: bool, later: &BTreeSet<String>) -> std::borrow::Cow<'w, str> {
         if self.names.contains(w) {
             return format!("{PREFIX}{w}").into();
         }
-        if self.macros.contains(w) {
+        if self.macros.contains(w) && !later.contains(w) {
             return w.into();
         }
         if w == "__VERSION__" {
@@ -521,6 +567,7 @@ impl Upgrade {
         let mut counted = Counted { at: 0, number: 1, file: 0 };
         let counts = |t: &Token<'_>| directive(t).is_some_and(|(name, _)| name == "line");
         let numbers = if toks.iter().any(counts) { Numbers::new(toks) } else { Numbers::default() };
+        let mut later = if self.macros.is_empty() { BTreeSet::new() } else { defined(toks) };
         for (n, t) in toks.iter().enumerate() {
             while line < t.line {
                 out.push('\n');
@@ -528,7 +575,10 @@ impl Upgrade {
                 to = 0;
             }
             if t.kind == Kind::Directive {
-                self.directive(&mut out, t);
+                self.directive(&mut out, t, &later);
+                if let Some(("define", rest)) = directive(t) {
+                    later.remove(tokens(rest).first().map_or("", |name| name.text));
+                }
                 line += t.text.bytes().filter(|c| *c == b'\n').count() as u32;
                 if let Some(("line", rest)) = directive(t) {
                     counted = Counted::from(rest, line + 1, &numbers).unwrap_or(counted);
@@ -564,9 +614,10 @@ impl Upgrade {
                 counted.file.to_string().into()
             } else if t.is("struct") && !self.foreign && toks.get(n + 1).is_some_and(|t| t.is("{")) {
                 // glslang takes textures out of structures by the structure's name.
-                format!("struct {PREFIX}{n}").into()
+                let number = self.structures.replace(self.structures.get() + 1);
+                format!("struct {PREFIX}{number}").into()
             } else if t.is_word() {
-                self.word(t.text, &text[to..], false)
+                self.word(t.text, &text[to..], false, &later)
             } else {
                 t.text.into()
             });
@@ -592,7 +643,7 @@ impl Upgrade {
         format!("void main() {{ {first}{PREFIX}main(); }}\n")
     }
 
-    fn directive(&self, out: &mut String, t: &Token<'_>) {
+    fn directive(&self, out: &mut String, t: &Token<'_>, later: &BTreeSet<String>) {
         let Some((name, rest)) = directive(t) else { return };
         let lines = t.text.bytes().filter(|c| *c == b'\n').count();
         let keep = match name {
@@ -616,6 +667,8 @@ impl Upgrade {
         let mut to = 0;
         let inner = tokens(rest);
         let mut at = 0;
+        // In its own definition a name is the language's: `#define texture2D(s, p) texture2D(s, p, -1.0)`.
+        let own = inner.first().filter(|t| name == "define" && self.macros.contains(t.text)).map(|t| t.text);
         let condition = self.dialect.is_old() && matches!(name, "if" | "elif" | "ifdef" | "ifndef");
         for (n, i) in inner.iter().enumerate() {
             // A line of a definition ends where the next one begins.
@@ -634,11 +687,12 @@ impl Upgrade {
                 || matches!(inner[..n], [.., ref d] if d.is("defined"))
                 || matches!(inner[..n], [.., ref d, ref open] if d.is("defined") && open.is("("));
             out.push_str(&match i.text {
-                // Nobody asks for a function by its name.
-                text if asked && texture_function(text).is_some() => text.into(),
+                // Nobody asks for a function by its name, or defines one.
+                text if (asked || name == "define" && n == 0) && texture_function(text).is_some() => text.into(),
                 text if asked && ALWAYS.contains(&text) => format!("{PREFIX}{DEFINED}").into(),
+                text if own.is_some_and(|own| n > 0 && own == text) => texture_function(text).unwrap_or(text).into(),
                 text if condition && self.is_of_others(text) => format!("{PREFIX}{text}").into(),
-                text if i.is_word() => self.word(text, &rest[to..], true),
+                text if i.is_word() => self.word(text, &rest[to..], true, later),
                 text => text.into(),
             });
         }
