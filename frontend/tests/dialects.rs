@@ -770,6 +770,15 @@ fn colours_of_several_targets_are_not_read() {
     }
 }
 
+/// A pragma that is not whole is passed over; glslang refuses it.
+#[test]
+fn pragmas_that_are_not_whole_say_nothing() {
+    for pragma in ["STDGL", "STDGL invariant", "STDGL invariant(", "STDGL invariant ( all )"] {
+        let text = format!("#version 450\n#pragma {pragma}\nin vec4 p;\nvoid main() {{ gl_Position = p * 2.0 + 1.0; }}\n");
+        assert_eq!(from_glsl(Stage::Vertex, &text).outputs.len(), 1, "{pragma}");
+    }
+}
+
 /// `#define NAME;` defines a semicolon; glslang leaves it out.
 #[test]
 fn a_definition_needs_no_blank() {

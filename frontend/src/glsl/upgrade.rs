@@ -649,8 +649,8 @@ impl Upgrade {
         let keep = match name {
             "version" => !self.dialect.stated,
             "extension" => !self.dialect.is_old(),
-            // Only this pragma means anything here; glslang is particular about the form of others.
-            "pragma" => rest.trim_start().starts_with("STDGL invariant"),
+            // Only this pragma means anything here; glslang is particular about the form of others, and of this one where it is not whole.
+            "pragma" => tokens(rest).iter().map(|t| t.text).eq(["STDGL", "invariant", "(", "all", ")"]),
             "line" => false,
             _ => true,
         };
