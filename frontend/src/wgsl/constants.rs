@@ -269,7 +269,9 @@ pub(super) fn at_run_time(text: &str) -> Option<Edited> {
             "}" => braces = braces.saturating_sub(1),
             ";" => declared = None,
             "const" if braces > 0 => declared = Some(t.at..t.at + t.text.len()),
-            "let" if braces > 0 && is_set_to_a_number(&tokens[n..]) => edits.over.push((t.at..t.at + t.text.len(), "var")),
+            "let" if braces > 0 && is_set_to_a_number(&tokens[n..]) && !is_written(&tokens, tokens[n + 1].text) => {
+                edits.over.push((t.at..t.at + t.text.len(), "var"))
+            }
             _ => {
                 let Some((_, floats)) = not_folded(&tokens[n..]) else { continue };
                 if braces > 0 {
@@ -332,6 +334,23 @@ fn is_set_to_a_number(tokens: &[Token<'_>]) -> bool {
     matches!(value, Some([number] ) if is_number(number)) || matches!(value, Some([sign, number]) if sign.text == "-" && is_number(number))
 }
 
+/// Whether something of this name is written or pointed to, which is a mistake if it is no variable.
+fn is_written(tokens: &[Token<'_>], name: &str) -> bool {
+    let text = |n: Option<usize>| n.and_then(|n| tokens.get(n)).map_or("", |t| t.text);
+    (0..tokens.len()).filter(|n| tokens[*n].text == name).any(|n| {
+        let before = [1, 2].map(|k| text(n.checked_sub(k)));
+        let behind = [1, 2, 3].map(|k| text(Some(n + k)));
+        let assigned = match behind {
+            ["=", second, _] => second != "=" && !matches!(before[0], "let" | "var" | "const" | ">"),
+            ["+", "+", _] | ["-", "-", _] => matches!(text(Some(n + 3)), ";" | ")"),
+            ["+" | "-" | "*" | "/" | "%" | "&" | "|" | "^", "=", third] => third != "=",
+            ["<", "<", "="] | [">", ">", "="] => true,
+            _ => false,
+        };
+        assigned || before[0] == "&" && matches!(before[1], "(" | "," | "=")
+    })
+}
+
 fn is_number_without_type(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
@@ -356,6 +375,14 @@ mod tests {
             (
                 "let x = 0; let y: u32 = 33u; let z = -1.5; let w = x; let v = 2 + x;",
                 Some("var x = 0; var y: u32 = 33u; var z = -1.5; let w = x; let v = 2 + x;"),
+            ),
+            // Those that are written to are no variables.
+            ("let x = 0; x = 1;", None),
+            ("for (let x = 0; x < 3; x++) {}", None),
+            ("let x = 0; let p = &x;", None),
+            (
+                "let x = 0; x += 1; let y = 0; if (y == 1) { z(a & y, y - 1); }",
+                Some("let x = 0; x += 1; var y = 0; if (y == 1) { z(a & y, y - 1); }"),
             ),
         ] {
             assert_eq!(of(from).as_deref(), to);
