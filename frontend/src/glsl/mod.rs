@@ -37,6 +37,7 @@ mod packing;
 mod places;
 mod products;
 mod registers;
+mod reserved;
 mod scopes;
 mod shapes;
 mod thin;
@@ -205,7 +206,8 @@ fn compile_with(
     options: &FrontOptions,
     skipped: &mut Option<Skipped>,
 ) -> Result<Compiled, Errors> {
-    let known = skipped.take();
+    let first_try = skipped.is_none();
+    let known = skipped.take().unwrap_or_default();
     guard::check_text(text, file, true).map_err(|d| vec![d])?;
     let stage = options.stage.ok_or_else(|| {
         let (language, behind) = if hlsl.is_some() { ("HLSL", ".hlsl") } else { ("GLSL", "") };
@@ -225,10 +227,9 @@ fn compile_with(
         let m = format!("--define {k}: a symbol is a name and a value of one line");
         return Err(vec![Diagnostic::error("F0014", Span::NONE, m)]);
     }
-    let upgrade = match (&hlsl, &known) {
-        (Some(_), _) => Upgrade::none(stage),
-        (None, Some(known)) => Upgrade::new(Dialect::of(&toks), stage, &toks, &macros, known),
-        (None, None) => Upgrade::new(Dialect::of(&toks), stage, &toks, &macros, &Skipped::default()),
+    let upgrade = match hlsl {
+        Some(_) => Upgrade::none(stage),
+        None => Upgrade::new(Dialect::of(&toks), stage, &toks, &macros, &known),
     };
     if let Some(d) = upgrade.refused(&toks, file) {
         return Err(vec![d]);
@@ -324,7 +325,7 @@ fn compile_with(
         late = true;
         parsed = attempt(&mut files, &whole(None), hlsl, late, false);
     }
-    if parsed.is_err() && known.is_none() && upgrade.may_skip() {
+    if parsed.is_err() && first_try && upgrade.may_skip() {
         *skipped = attempt(&mut files, &whole(None), hlsl, late, true).ok().map(|p| upgrade.skipped(&p.preprocessed()));
     }
     if let Some(errors) = [refused, malformed].into_iter().find(|e| !e.is_empty()) {

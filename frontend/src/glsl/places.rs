@@ -2,7 +2,7 @@
 
 use super::lex::{Kind, Token, tokens};
 use super::mark::Place;
-use super::upgrade::{directive, inmost};
+use super::upgrade::{definition, directive, inmost};
 use retroshade_ir::{FileId, Span};
 use std::collections::BTreeSet;
 
@@ -41,11 +41,7 @@ impl Files {
         if self.files.iter().any(|f| f.name == name) {
             return;
         }
-        for t in user {
-            if let Some(("define", rest)) = directive(t) {
-                self.macros.extend(tokens(rest).first().map(|t| t.text.to_string()));
-            }
-        }
+        self.macros.extend(user.iter().filter_map(definition).map(str::to_string));
         let mut lines = vec![0];
         lines.extend(text.match_indices('\n').map(|(n, _)| n as u32 + 1));
         let plain = |t: &&Token<'_>| t.kind != Kind::Directive;

@@ -9,6 +9,7 @@
 
 use super::builtins;
 use super::lex::{Kind, Token, tokens};
+use super::reserved;
 use retroshade_ir::{Diagnostic, FileId, Span, Stage};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,87 +124,6 @@ impl Dialect {
 
 /// Versions of the language.
 const KNOWN: &[u32] = &[100, 110, 120, 130, 140, 150, 300, 310, 320, 330, 400, 410, 420, 430, 440, 450, 460];
-
-/// The first versions of OpenGL's and OpenGL ES's GLSL that reserve a word of Vulkan's (0: none).
-fn reserved(word: &str) -> Option<(u32, u32)> {
-    if let Some((_, desktop, es)) = WORDS.iter().find(|w| w.0 == word) {
-        return Some((*desktop, *es));
-    }
-    let of_integers = word.strip_prefix(['i', 'u']);
-    let behind = |prefix| [Some(word), of_integers].into_iter().flatten().find_map(|w| w.strip_prefix(prefix));
-    if behind("image").is_some_and(|kind| KINDS.contains(&kind)) {
-        return Some((130, 300));
-    }
-    match behind("sampler").filter(|kind| KINDS.contains(&kind.strip_suffix("Shadow").unwrap_or(kind)))? {
-        "2DMS" | "2DMSArray" => Some((150, 310)),
-        "Buffer" => Some((140, 320)),
-        "CubeArray" | "CubeArrayShadow" => Some((400, 320)),
-        kind => (!word.starts_with('s') || kind.contains("Array")).then_some((130, 300)),
-    }
-}
-
-/// What follows `sampler` and `image`.
-const KINDS: &[&str] = &["1D", "2D", "3D", "2DRect", "Cube", "Buffer", "1DArray", "2DArray", "CubeArray", "2DMS", "2DMSArray"];
-
-/// Words of Vulkan's GLSL and the first versions of OpenGL's and OpenGL ES's that reserve them (0: none).
-const WORDS: &[(&str, u32, u32)] = &[
-    ("lowp", 130, 100),
-    ("mediump", 130, 100),
-    ("highp", 130, 100),
-    ("precision", 130, 100),
-    ("invariant", 120, 100),
-    ("centroid", 120, 300),
-    ("flat", 130, 300),
-    ("smooth", 130, 300),
-    ("noperspective", 130, 0),
-    ("uint", 130, 300),
-    ("uvec2", 130, 300),
-    ("uvec3", 130, 300),
-    ("uvec4", 130, 300),
-    ("switch", 130, 300),
-    ("case", 130, 300),
-    ("default", 130, 300),
-    ("layout", 140, 300),
-    ("filter", 130, 300),
-    ("sample", 400, 320),
-    ("precise", 400, 320),
-    ("patch", 400, 320),
-    ("subroutine", 400, 0),
-    ("double", 100, 100),
-    ("dvec2", 100, 100),
-    ("coherent", 420, 310),
-    ("restrict", 420, 310),
-    ("readonly", 420, 310),
-    ("writeonly", 420, 310),
-    ("resource", 420, 310),
-    ("common", 420, 310),
-    ("partition", 420, 310),
-    ("active", 420, 310),
-    ("shared", 430, 310),
-    ("buffer", 430, 310),
-    ("atomic_uint", 420, 310),
-    ("sampler", 0, 0),
-    ("samplerShadow", 0, 0),
-    ("texture1D", 0, 0),
-    ("texture2D", 0, 0),
-    ("texture3D", 0, 0),
-    ("textureCube", 0, 0),
-    ("subpassInput", 0, 0),
-    ("texture2DLod", 0, 0),
-    ("textureCubeLod", 0, 0),
-    ("texture2DProj", 0, 0),
-    ("shadow2D", 0, 0),
-    ("ftransform", 0, 0),
-    ("mat2x2", 120, 300),
-    ("mat2x3", 120, 300),
-    ("mat2x4", 120, 300),
-    ("mat3x2", 120, 300),
-    ("mat3x3", 120, 300),
-    ("mat3x4", 120, 300),
-    ("mat4x2", 120, 300),
-    ("mat4x3", 120, 300),
-    ("mat4x4", 120, 300),
-];
 
 /// What the variables of the compatibility profile are to a program that declares them itself: a vertex input, a uniform, or a value
 /// handed on (`varying`); type; elements of an array.
@@ -381,18 +301,15 @@ fn texture_function(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Texture functions of old dialects that a text defines.
-fn defined(toks: &[Token<'_>]) -> BTreeSet<String> {
-    let definition = |t| directive(t).filter(|(name, _)| *name == "define");
-    let names = toks.iter().filter_map(definition).filter_map(|(_, rest)| tokens(rest).first().map(|t| t.text.to_string()));
-    names.filter(|name| texture_function(name).is_some()).collect()
+/// The name that a directive defines.
+pub(super) fn definition<'t>(t: &Token<'t>) -> Option<&'t str> {
+    let (_, rest) = directive(t).filter(|(name, _)| *name == "define")?;
+    tokens(rest).first().map(|name| name.text)
 }
 
-/// Names of the implementation's that a text defines.
-fn given(toks: &[Token<'_>]) -> impl Iterator<Item = String> {
-    let definition = |t| directive(t).filter(|(name, _)| *name == "define");
-    let names = toks.iter().filter_map(definition).filter_map(|(_, rest)| tokens(rest).first().map(|t| t.text.to_string()));
-    names.filter(|name| name.starts_with("GL_"))
+/// Texture functions of old dialects that a text defines.
+fn defined<'t>(toks: &[Token<'t>]) -> BTreeSet<&'t str> {
+    toks.iter().filter_map(definition).filter(|name| texture_function(name).is_some()).collect()
 }
 
 /// The name and the rest of a directive.
@@ -422,7 +339,7 @@ pub(crate) struct Upgrade {
     redefines: bool,
     /// Texture functions of old dialects that the text defines itself.
     macros: BTreeSet<String>,
-    /// Names of the implementation's that are defined all the same.
+    /// What the text or the command line defines.
     given: BTreeSet<String>,
     /// Structures without a name so far.
     structures: Cell<u32>,
@@ -440,22 +357,7 @@ pub(crate) struct Skipped {
 impl Upgrade {
     /// What has to be done for a text with some definitions from outside.
     pub(crate) fn new(dialect: Dialect, stage: Stage, toks: &[Token<'_>], defines: &[(String, String)], skipped: &Skipped) -> Upgrade {
-        let mut names = BTreeSet::new();
-        for w in toks.windows(3) {
-            let [before, t, after] = w else { continue };
-            // `vec4 sample;`, `, sample)`: a name where one is declared. `, texture2D(` is a call.
-            let declared = t.is_word()
-                && !(before.is(",") && after.is("("))
-                && (before.is_word() && !matches!(before.text, "return" | "else" | "in" | "uniform") || before.is(",") || before.is("]"))
-                && matches!(after.text, ";" | "=" | "," | ")" | "[" | "(");
-            // What is a type elsewhere may stand for itself in `precision` and without a name.
-            let behind_type =
-                is_basic_type(before.text) || before.text.contains("sampler") || before.is(",") && matches!(after.text, ";" | "=");
-            let declared = declared && (behind_type || WORDS.iter().any(|w| t.is(w.0)));
-            if declared && reserved(t.text).is_some_and(|(desktop, es)| dialect.lacks(desktop, es)) {
-                names.insert(t.text.to_string());
-            }
-        }
+        let mut names = reserved::names(toks, |desktop, es| dialect.lacks(desktop, es));
         let redefined = match skipped.functions {
             true => builtins::Redefined::default(),
             false => builtins::redefined(toks, (stage, dialect.es), |desktop, es| dialect.lacks(desktop, es), free),
@@ -473,8 +375,8 @@ impl Upgrade {
             redefines,
             beside: redefined.beside,
             blended,
-            macros: defined(toks).difference(&skipped.macros).cloned().collect(),
-            given: given(toks).chain(defines.iter().map(|d| d.0.clone())).collect(),
+            macros: defined(toks).into_iter().filter(|name| !skipped.macros.contains(*name)).map(str::to_string).collect(),
+            given: toks.iter().filter_map(definition).map(str::to_string).chain(defines.iter().map(|d| d.0.clone())).collect(),
             structures: Cell::new(0),
         }
     }
@@ -521,7 +423,7 @@ impl Upgrade {
 
     /// What stands for a word of the user's; `next` is the text behind it, `within` says that it stands in a directive, `later` are names that the
     /// text defines behind it.
-    fn word<'w>(&self, w: &'w str, next: &str, within: bool, later: &BTreeSet<String>) -> std::borrow::Cow<'w, str> {
+    fn word<'w>(&self, w: &'w str, next: &str, within: bool, later: &BTreeSet<&str>) -> std::borrow::Cow<'w, str> {
         if self.names.contains(w) {
             return format!("{PREFIX}{w}").into();
         }
@@ -576,8 +478,8 @@ impl Upgrade {
             }
             if t.kind == Kind::Directive {
                 self.directive(&mut out, t, &later);
-                if let Some(("define", rest)) = directive(t) {
-                    later.remove(tokens(rest).first().map_or("", |name| name.text));
+                if let Some(name) = definition(t) {
+                    later.remove(name);
                 }
                 line += t.text.bytes().filter(|c| *c == b'\n').count() as u32;
                 if let Some(("line", rest)) = directive(t) {
@@ -643,7 +545,7 @@ impl Upgrade {
         format!("void main() {{ {first}{PREFIX}main(); }}\n")
     }
 
-    fn directive(&self, out: &mut String, t: &Token<'_>, later: &BTreeSet<String>) {
+    fn directive(&self, out: &mut String, t: &Token<'_>, later: &BTreeSet<&str>) {
         let Some((name, rest)) = directive(t) else { return };
         let lines = t.text.bytes().filter(|c| *c == b'\n').count();
         let keep = match name {
@@ -997,7 +899,7 @@ impl<'t> Numbers<'t> {
     }
 }
 
-fn is_basic_type(name: &str) -> bool {
+pub(super) fn is_basic_type(name: &str) -> bool {
     matches!(name, "float" | "int" | "uint" | "bool") || name.strip_prefix("vec").is_some_and(|n| matches!(n, "2" | "3" | "4"))
 }
 

@@ -129,7 +129,7 @@ pub(super) fn in_place(text: &str) -> Option<Edited> {
             edits.add.push((t.at, value));
         }
     }
-    (!edits.is_empty()).then(|| edits.apply(text))
+    edits.apply(text)
 }
 
 /// So many bytes are put into the places of names.
@@ -184,8 +184,7 @@ fn others<'t>(tokens: &[Token<'t>]) -> BTreeSet<&'t str> {
         }
         let (before, behind) = (tokens[..n].last().map_or("", |t| t.text), tokens.get(n + 1).map_or("", |t| t.text));
         let variable = match before {
-            "fn" | "override" | "alias" | "struct" => true,
-            "let" | "var" => true,
+            "fn" | "override" | "alias" | "struct" | "let" | "var" => true,
             ">" => matches!(behind, "=" | ":" | ";"),
             "const" => braces > 0,
             _ => brackets > 0 && behind == ":",
@@ -286,7 +285,7 @@ pub(super) fn at_run_time(text: &str) -> Option<Edited> {
     suffixes.sort_unstable();
     suffixes.dedup();
     edits.add.extend(suffixes.into_iter().map(|at| (at, "f".to_string())));
-    (!edits.is_empty()).then(|| edits.apply(text))
+    edits.apply(text)
 }
 
 /// The ends of numbers without a type among the arguments that begin at `open`, as far as they are surely floats.

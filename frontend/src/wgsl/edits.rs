@@ -12,12 +12,11 @@ pub(super) struct Edits {
 }
 
 impl Edits {
-    pub(super) fn is_empty(&self) -> bool {
-        self.over.is_empty() && self.add.is_empty()
-    }
-
-    /// The changed text.
-    pub(super) fn apply(mut self, text: &str) -> Edited {
+    /// The changed text; none where nothing is to be changed.
+    pub(super) fn apply(mut self, text: &str) -> Option<Edited> {
+        if self.over.is_empty() && self.add.is_empty() {
+            return None;
+        }
         let mut bytes = text.as_bytes().to_vec();
         for (range, word) in self.over {
             let (at, end) = (range.start, range.end);
@@ -34,7 +33,7 @@ impl Edits {
         }
         out.extend_from_slice(&bytes[from..]);
         // Whole tokens have come and gone, so that this is text still.
-        Edited { text: String::from_utf8(out).unwrap_or_else(|_| text.to_string()), more }
+        Some(Edited { text: String::from_utf8(out).unwrap_or_else(|_| text.to_string()), more })
     }
 }
 
@@ -60,7 +59,7 @@ mod tests {
     #[test]
     fn places_lead_back_to_the_text_before() {
         let add = vec![(2, "xy".to_string()), (2, "z".to_string()), (4, "!".to_string())];
-        let edited = Edits { over: vec![(0..2, "")], add }.apply("ab cd");
+        let edited = Edits { over: vec![(0..2, "")], add }.apply("ab cd").unwrap();
         assert_eq!(edited.text, "  xyz c!d");
         assert_eq!((0..10).map(|at| edited.back(at)).collect::<Vec<_>>(), [0, 1, 2, 2, 2, 2, 3, 4, 4, 5]);
     }

@@ -70,28 +70,29 @@ pub(super) fn spelled_out(text: &str) -> Option<Edited> {
     let (quad, words) = (unique(QUAD), unique(WORDS));
     let (mut edits, mut quads, mut pairs) = (Edits::default(), false, false);
     for (n, cast) in casts.iter().enumerate() {
-        let (before, within) = match (cast.to, operands.get(&n)) {
-            (to @ Type::Halves(_), Some(from)) if to == *from => ([String::new(), String::new()], [String::new(), String::new()]),
-            (Type::Halves(2), _) => ([PAIR.to_string(), "))".to_string()], [String::new(), String::new()]),
+        let (first, last) = match (cast.to, operands.get(&n)) {
+            (to @ Type::Halves(_), Some(from)) if to == *from => (String::new(), ""),
+            (Type::Halves(2), _) => (PAIR.to_string(), "))"),
             (Type::Halves(4), _) => {
                 quads = true;
-                ([format!("{quad}(bitcast<vec2<u32>>"), ")".to_string()], [String::new(), String::new()])
+                (format!("{quad}(bitcast<vec2<u32>>"), ")")
             }
-            (Type::Words(1), Some(Type::Halves(2))) => {
-                ([String::new(), String::new()], ["pack2x16float(vec2<f32>(".to_string(), "))".to_string()])
-            }
+            (Type::Words(1), Some(Type::Halves(2))) => ("pack2x16float(vec2<f32>(".to_string(), "))"),
             (Type::Words(2), Some(Type::Halves(4))) => {
                 pairs = true;
-                ([String::new(), String::new()], [format!("{words}("), ")".to_string()])
+                (format!("{words}("), ")")
             }
             _ => continue,
+        };
+        // Words stay what they are cast to, of another operand.
+        let (open, close) = match cast.to {
+            Type::Halves(_) => (cast.open, cast.close + 1),
+            Type::Words(_) => (cast.open + 1, cast.close),
         };
         if matches!(cast.to, Type::Halves(_)) {
             edits.over.push((cast.word..cast.open, ""));
         }
-        let [first, last] = before;
-        let [inner_first, inner_last] = within;
-        edits.add.extend([(cast.open, first), (cast.open + 1, inner_first), (cast.close, inner_last), (cast.close + 1, last)]);
+        edits.add.extend([(open, first), (close, last.to_string())]);
     }
     if edits.add.is_empty() {
         return asked;
@@ -104,7 +105,7 @@ pub(super) fn spelled_out(text: &str) -> Option<Edited> {
         let body = "return vec2<u32>(pack2x16float(vec2<f32>(v.xy)), pack2x16float(vec2<f32>(v.zw)));";
         edits.add.push((text.len(), format!("\nfn {words}(v: vec4<f16>) -> vec2<u32> {{ {body} }}")));
     }
-    let spelled = edits.apply(text);
+    let spelled = edits.apply(text)?;
     // Where naga finds a mistake in both, the one that asks has the program's.
     asked.filter(|_| naga::front::wgsl::parse_str(&spelled.text).is_err()).or(Some(spelled))
 }
@@ -185,7 +186,7 @@ fn operands(text: &str, casts: &[Cast]) -> Result<BTreeMap<usize, Type>, Edited>
     if edits.add.iter().map(|a| a.1.len()).sum::<usize>() > ASKED {
         return Ok(BTreeMap::new());
     }
-    let asked = edits.apply(text);
+    let Some(asked) = edits.apply(text) else { return Ok(BTreeMap::new()) };
     let mut read = Readable::unchanged(&asked.text);
     let mut module = read.parse();
     if module.is_err()

@@ -49,7 +49,7 @@ pub(super) fn known(text: &str) -> Option<Edited> {
             None => n + 1,
         };
     }
-    (!edits.is_empty()).then(|| edits.apply(text))
+    edits.apply(text)
 }
 
 /// `enable a, b;`: blanks those of the names that need nothing, and all of it where no other is left. Gives the token behind.

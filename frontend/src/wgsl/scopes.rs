@@ -48,7 +48,7 @@ pub(super) fn parted(text: &str) -> Option<Edited> {
             _ => {}
         }
     }
-    (!edits.is_empty()).then(|| edits.apply(text))
+    edits.apply(text)
 }
 
 /// The name that a declaration gives, and which of its tokens that is.

@@ -39,7 +39,7 @@ type Set = u128;
 
 impl Rows {
     fn new(all: Vec<Row>) -> Rows {
-        debug_assert!(all.len() <= Set::BITS as usize, "an operation has more rows than a set has bits");
+        assert!(all.len() <= Set::BITS as usize, "an operation has more rows than a set has bits");
         if all.is_empty() {
             return Rows::default();
         }
