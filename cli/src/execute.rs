@@ -7,7 +7,7 @@ use crate::input::{check_chip, load, options, target};
 use crate::report::{Failure, show};
 use retroshade::ir::interp::{self, InterpError};
 use retroshade::ir::{Binding, Builtin, Module, Reference, ShaderEnv, ShaderResult, Stage};
-use retroshade::lower::{BranchOrder, ColorFormat, Options, SimError, bind};
+use retroshade::lower::{BranchOrder, ColorFormat, Course, Options, SimError, bind};
 use serde_json::json;
 use std::path::Path;
 
@@ -77,7 +77,7 @@ fn execute(
                 return interp::run(&legal, env, isa.numerics()).map_err(|e| interp_failure(name, &e));
             }
             let shader = isa.compile(module, &options).map_err(compile_failure)?;
-            isa.simulate_in(&shader, env, order).map_err(|e| sim_failure(name, &e))
+            isa.simulate_in(&shader, env, Course::in_order(order)).map_err(|e| sim_failure(name, &e))
         }
     }
 }

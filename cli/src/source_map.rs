@@ -58,10 +58,12 @@ pub fn verified(seen: &Seen, sources: &SourceMap) -> Value {
     let lines: Vec<String> = lines.into_iter().map(|(file, line)| format!("{file}:{line}")).collect();
     json!({
         "input_sets": seen.sets,
+        "detours": seen.detours,
         "blocks": seen.blocks,
         "blocks_reached": seen.blocks - seen.unreached.len(),
         "outcomes": seen.outcomes,
         "outcomes_reached": seen.outcomes_reached,
+        "outcomes_turned": seen.outcomes_turned,
         "unreached": lines,
     })
 }

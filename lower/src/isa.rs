@@ -1,5 +1,6 @@
 //! The target interface: everything that the command line and the library ask of a machine.
 
+use crate::course::{BranchOrder, Course, Turns};
 use crate::driver::Dump;
 use crate::error::CompileError;
 use crate::options::Options;
@@ -9,6 +10,7 @@ use crate::validate::meaning::{self, Seen};
 use crate::validate::{Program, validate};
 use indexmap::IndexMap;
 use retroshade_ir::analysis::Cfg;
+use retroshade_ir::interp::Branch;
 use retroshade_ir::{Diagnostic, Module, Numerics, Opcode, ShaderEnv, ShaderResult, Span, Stage};
 use thiserror::Error;
 
@@ -117,18 +119,18 @@ pub trait TargetIsa: Send + Sync {
     fn branch_orders(&self) -> &'static [BranchOrder] {
         &[BranchOrder::Next]
     }
-    /// As [`TargetIsa::simulate`], with one of [`TargetIsa::branch_orders`].
-    fn simulate_in(&self, shader: &CompiledShader, env: &ShaderEnv, _order: BranchOrder) -> Result<ShaderResult, SimError> {
-        self.simulate(shader, env)
+    /// As [`TargetIsa::simulate`], on a course with one of [`TargetIsa::branch_orders`].
+    fn simulate_in(&self, shader: &CompiledShader, env: &ShaderEnv, course: Course) -> Result<ShaderResult, SimError> {
+        self.simulator(shader)?(env, course)
     }
     /// The simulator with a program in it, for many environments: whatever is read of the program is read once.
     fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
-        Ok(Box::new(move |env, order| self.simulate_in(shader, env, order)))
+        Ok(Box::new(move |env, _| self.simulate(shader, env)))
     }
     /// Simulates in every order that the machine may take. Results that differ are an error: the code would be right on one reading
     /// of the hardware only.
     fn simulate_in_every_order(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        in_orders(self.branch_orders(), &self.simulator(shader)?, env)
+        in_orders(self.branch_orders(), &self.simulator(shader)?, env, None)
     }
     /// The declarations that a container alone shows of each of its programs, in modules without code: what
     /// [`TargetIsa::run_container`] takes its environment by, under the container's own names.
@@ -200,29 +202,24 @@ pub trait TargetIsa: Send + Sync {
     fn encoding_docs(&self) -> String;
 }
 
-/// A program on a machine's simulator: what it leaves of an environment, in an order of branches.
-pub type Simulator<'s> = Box<dyn Fn(&ShaderEnv, BranchOrder) -> Result<ShaderResult, SimError> + 's>;
+/// A program on a machine's simulator: what it leaves of an environment, on a course.
+pub type Simulator<'s> = Box<dyn Fn(&ShaderEnv, Course) -> Result<ShaderResult, SimError> + 's>;
 
 /// What a program leaves in each of several orders; results that differ are an error.
-pub(crate) fn in_orders(orders: &[BranchOrder], run: &Simulator, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+pub(crate) fn in_orders(
+    orders: &[BranchOrder],
+    run: &Simulator,
+    env: &ShaderEnv,
+    turns: Option<&Turns>,
+) -> Result<ShaderResult, SimError> {
     let (first, others) = orders.split_first().map_or((BranchOrder::Next, &[][..]), |(f, o)| (*f, o));
-    let result = run(env, first)?;
+    let result = run(env, Course { order: first, turns })?;
     for order in others {
-        if run(env, *order)? != result {
+        if run(env, Course { order: *order, turns })? != result {
             return Err(SimError::OrderMatters);
         }
     }
     Ok(result)
-}
-
-/// Which side of a branch runs first where the lanes of a warp disagree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BranchOrder {
-    /// Lanes that go on with the next instruction.
-    #[default]
-    Next,
-    /// Lanes that take the branch.
-    Taken,
 }
 
 /// A compiled shader and all that is known about it.
@@ -246,6 +243,10 @@ pub struct CompiledShader {
     pub source_map: Vec<(std::ops::Range<u32>, Span)>,
     /// The legalised module that the code was made of.
     pub legal: Module,
+    /// Bytes at which the code decides where an invocation goes, and the branch of the legalised module that it decides there: each time an
+    /// invocation comes to that branch, it comes to one of these places, once. The [validator](crate::validate::meaning) turns branches there;
+    /// those that are not named are not turned.
+    pub branches: Vec<(u32, Branch)>,
     /// Native assembly text.
     pub asm: String,
     /// Further kinds that `--emit` can ask for: `mir`, `regalloc`, `header`, `vitagl` …

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "json")]
 pub mod bind;
+mod course;
 pub mod driver;
 pub mod error;
 pub mod isa;
@@ -24,7 +25,8 @@ pub mod vcode;
 
 pub use driver::{Budget, Dump, Phase, Trace, Unfinished, climb, search, shortlist};
 pub use error::CompileError;
-pub use isa::{BranchOrder, CompiledShader, SimError, Simulator, TargetIsa, no_chip};
+pub use course::{BranchOrder, Course, Turning, Turns};
+pub use isa::{CompiledShader, SimError, Simulator, TargetIsa, no_chip};
 pub use limits::Limits;
 pub use options::{ColorFormat, MatrixLayout, OptLevel, Options};
 pub use pattern::{Fired, Matcher, Pattern, Selects, one_to_one};

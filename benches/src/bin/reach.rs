@@ -1,9 +1,9 @@
 //! `reach [--list] [--damage N] [--search N] FILE|FOLDER… [TARGET…]`: how much of programs the validator sees run, and what that costs.
 //!
-//! Every entry point of every source is compiled for each machine and judged twice: on the chosen sets of inputs alone, and with those that
-//! are searched for. `--list` names the places that stay unreached; `--damage N` also flips a bit of the code N times in each program of which
-//! the chosen sets miss something, and counts the flips that break no rule and are noticed by meaning. `--search N` has another effort of the
-//! search ([`Effort::search`]).
+//! Every entry point of every source is compiled for each machine and judged three times: on the chosen sets of inputs alone, with those that
+//! are searched for, and where branches are turned, too. `--list` names the places that stay unreached; `--damage N` also flips a bit of the
+//! code N times in each program of which the chosen sets miss something, and counts the flips that break no rule and are noticed by meaning.
+//! `--search N` has another effort of the search ([`Effort::search`]).
 
 use retroshade::lower::testing::{Rng, with_code};
 use retroshade::lower::validate::meaning::{Effort, Seen, check_with};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const ALONE: Effort = Effort { sets: 6, search: 0 };
+const ALONE: Effort = Effort { sets: 6, search: 0, detours: 0 };
 
 /// All sources at or below a path, by name.
 fn files(path: &Path, out: &mut Vec<PathBuf>) -> std::io::Result<()> {
@@ -49,7 +49,7 @@ fn programs(path: &Path, isa: &dyn TargetIsa) -> Vec<(String, Module)> {
 struct How {
     list: bool,
     damages: u64,
-    efforts: [Effort; 2],
+    efforts: [Effort; 3],
 }
 
 /// Sums over the programs of a machine.
@@ -58,12 +58,13 @@ struct Sums {
     programs: usize,
     blocks: usize,
     outcomes: usize,
-    /// Programs without an unreached block, reached blocks, reached outcomes, sets and time: of the chosen sets alone, and with the search.
-    with: [(usize, usize, usize, u64, Duration); 2],
+    /// Programs without an unreached block, reached blocks, reached outcomes, sets and time: of the chosen sets alone, with the search, and with
+    /// turned branches.
+    with: [(usize, usize, usize, u64, Duration); 3],
     compile: Duration,
     rules: Duration,
     damaged: usize,
-    noticed: [usize; 2],
+    noticed: [usize; 3],
 }
 
 fn main() -> ExitCode {
@@ -78,7 +79,8 @@ fn main() -> ExitCode {
     };
     let damages = number("--damage").unwrap_or(0);
     let search = number("--search").unwrap_or(Effort::default().search);
-    let how = How { list, damages, efforts: [ALONE, Effort { search, ..ALONE }] };
+    let searching = Effort { search, ..ALONE };
+    let how = How { list, damages, efforts: [ALONE, searching, Effort { detours: Effort::default().detours, ..searching }] };
     let (names, paths): (Vec<String>, Vec<String>) = args.into_iter().partition(|a| targets().iter().any(|t| t.name() == a));
     let mut sources = Vec::new();
     for path in &paths {
@@ -130,7 +132,7 @@ fn one(isa: &dyn TargetIsa, name: &str, m: &Module, how: &How, sums: &mut Sums) 
         w.0 += usize::from(seen.unreached.is_empty());
         w.1 += seen.blocks - seen.unreached.len();
         w.2 += seen.outcomes_reached;
-        w.3 += seen.sets;
+        w.3 += seen.sets + seen.detours;
         w.4 += time;
         last = seen;
     }
@@ -168,26 +170,20 @@ fn damage(isa: &dyn TargetIsa, shader: &CompiledShader, how: &How, sums: &mut Su
 }
 
 fn row(machine: &str, s: &Sums) -> String {
-    let [a, b] = s.with;
     let share = |n: usize, of: usize| format!("{:.1} %", 100.0 * n as f64 / of.max(1) as f64);
     let cost = |d: Duration| format!("{:.0} %", 100.0 * (s.rules + d).as_secs_f64() / s.compile.as_secs_f64().max(1e-9));
+    let each = |f: &dyn Fn(usize) -> String| (0..s.with.len()).map(f).collect::<Vec<_>>().join(" → ");
     format!(
-        "| {machine} | {} | {} → {} | {} → {} of {} | {} → {} of {} | {} → {} | {} → {} | {} → {} of {} |",
+        "| {machine} | {} | {} | {} of {} | {} of {} | {} | {} | {} of {} |",
         s.programs,
-        a.0,
-        b.0,
-        share(a.1, s.blocks),
-        share(b.1, s.blocks),
+        each(&|n| s.with[n].0.to_string()),
+        each(&|n| share(s.with[n].1, s.blocks)),
         s.blocks,
-        share(a.2, s.outcomes),
-        share(b.2, s.outcomes),
+        each(&|n| share(s.with[n].2, s.outcomes)),
         s.outcomes,
-        a.3,
-        b.3,
-        cost(a.4),
-        cost(b.4),
-        s.noticed[0],
-        s.noticed[1],
+        each(&|n| s.with[n].3.to_string()),
+        each(&|n| cost(s.with[n].4)),
+        each(&|n| s.noticed[n].to_string()),
         s.damaged
     )
 }

@@ -2,8 +2,8 @@
 
 use super::open::{Touches, Who, open};
 use super::ops::{self, Word4, float_to};
-use super::watch::{Choice, Regs, Watch, from_case};
-use super::{InterpError, Limits};
+use super::watch::{Choice, Regs, from_case};
+use super::{Branch, InterpError, Limits, Observers};
 use crate::analysis::{LoopId, Loops};
 use crate::entities::*;
 use crate::env::ShaderEnv;
@@ -39,8 +39,8 @@ pub(super) struct Memory<'w> {
     pub spent: u64,
     /// What they have touched, where that counts.
     pub touches: Touches,
-    /// Who wants to know what is chosen.
-    pub watch: Option<&'w mut Watch>,
+    /// Who has a say in what is chosen, or wants to know it.
+    pub observers: Observers<'w>,
 }
 
 /// Why an invocation stopped.
@@ -218,12 +218,16 @@ impl Lane {
 
     fn step(&mut self, cx: &Cx, mem: &mut Memory, f: &Function, inst: Inst) -> Result<Option<Stop>, InterpError> {
         let d = &f.insts[inst];
+        if let (Some(detour), Some(frame)) = (&mem.observers.detour, self.frames.last()) {
+            detour.keeps(Branch { func: frame.func, block: frame.block }, f, d, &|v| self.reg(v))?;
+        }
         match d.op {
             Opcode::Jump => self.branch(cx, f, d, 0)?,
             Opcode::BrIf => {
-                let taken = self.operand(d, 0)[0] & 1 == 1;
-                self.chooses(cx, mem, f, inst, u32::from(!taken));
-                self.branch(cx, f, d, if taken { 0 } else { 1 })?;
+                let says = u32::from(self.operand(d, 0)[0] & 1 == 0);
+                let side = self.detour(cx, mem, says);
+                self.chooses(cx, mem, f, inst, side);
+                self.branch(cx, f, d, side as usize)?;
             }
             Opcode::Switch => {
                 let x = self.operand(d, 0)[0];
@@ -339,7 +343,7 @@ impl Lane {
 
     /// Tells who watches which outcome of an instruction comes about, and how far the others are.
     fn chooses(&self, cx: &Cx, mem: &mut Memory, f: &Function, inst: Inst, which: u32) {
-        let (Some(watch), Some(frame)) = (mem.watch.as_deref_mut(), self.frames.last()) else { return };
+        let (Some(watch), Some(frame)) = (mem.observers.watch.as_deref_mut(), self.frames.last()) else { return };
         let d = &f.insts[inst];
         let among = match d.op {
             Opcode::Switch => 0..d.targets.len() as u32,
@@ -354,8 +358,19 @@ impl Lane {
             }
             _ => f64::INFINITY,
         };
-        let invocation = if cx.module.stage == Stage::Fragment { 4 * self.who.group + self.who.lane } else { self.who.group };
-        watch.decide(frame.func, inst, Choice { which, among }, invocation, &distance);
+        watch.decide(frame.func, inst, Choice { which, among }, self.number(cx), &distance);
+    }
+
+    /// The side of the branch that ends the current block, which `says` one itself.
+    fn detour(&self, cx: &Cx, mem: &mut Memory, says: u32) -> u32 {
+        let (Some(detour), Some(frame)) = (mem.observers.detour.as_deref_mut(), self.frames.last()) else { return says };
+        let invocation = if cx.module.stage == Stage::Compute { self.who.lane } else { self.number(cx) };
+        detour.side(invocation, Branch { func: frame.func, block: frame.block }, says)
+    }
+
+    /// The invocation's number in the environment; in a compute program that of its workgroup.
+    fn number(&self, cx: &Cx) -> u32 {
+        if cx.module.stage == Stage::Fragment { 4 * self.who.group + self.who.lane } else { self.who.group }
     }
 
     /// Closes open strips when the program ends.

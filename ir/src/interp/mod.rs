@@ -21,6 +21,7 @@
 //!   outside give 0, stores outside are dropped.
 //! * `undef` is 0, and so are local arrays when their function is entered and outputs that are never written.
 
+mod detour;
 mod lane;
 mod open;
 pub mod ops;
@@ -32,6 +33,7 @@ use crate::module::Module;
 use crate::numerics::Numerics;
 use thiserror::Error;
 
+pub use detour::{Branch, Detour, Visit};
 pub use ops::eval;
 pub use stages::{compute_inputs, needs_quads};
 pub use watch::{Nearest, Outcome, Watch};
@@ -106,7 +108,7 @@ pub fn run(module: &Module, env: &ShaderEnv, numerics: &dyn Numerics) -> Result<
 
 /// As [`run`], with chosen limits.
 pub fn run_with(module: &Module, env: &ShaderEnv, numerics: &dyn Numerics, limits: &Limits) -> Result<ShaderResult, InterpError> {
-    stages::run(module, env, numerics, limits, None)
+    stages::run(module, env, numerics, limits, Observers::default())
 }
 
 /// As [`run_with`], and notes what the program decides. A module with aliases has to be resolved first.
@@ -117,7 +119,26 @@ pub fn run_watched(
     limits: &Limits,
     watch: &mut Watch,
 ) -> Result<ShaderResult, InterpError> {
-    stages::run(module, env, numerics, limits, Some(watch))
+    stages::run(module, env, numerics, limits, Observers { watch: Some(watch), detour: None })
+}
+
+/// As [`run_watched`], but the program takes the sides that a detour chooses.
+pub fn run_detour(
+    module: &Module,
+    env: &ShaderEnv,
+    numerics: &dyn Numerics,
+    limits: &Limits,
+    watch: Option<&mut Watch>,
+    detour: &mut Detour,
+) -> Result<ShaderResult, InterpError> {
+    stages::run(module, env, numerics, limits, Observers { watch, detour: Some(detour) })
+}
+
+/// Those that are asked or told where a program goes.
+#[derive(Default)]
+struct Observers<'w> {
+    watch: Option<&'w mut Watch>,
+    detour: Option<&'w mut Detour>,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::lane::{Cx, Lane, Memory, Place, Stop, needs_quad, texture};
 use super::open::{Who, open};
-use super::{InterpError, Limits, Watch};
+use super::{InterpError, Limits, Observers};
 use crate::analysis::{Cfg, DomTree, Loops};
 use crate::env::{InvocationResult, ShaderEnv, ShaderResult};
 use crate::function::ValueDef;
@@ -19,7 +19,7 @@ pub(super) fn run(
     env: &ShaderEnv,
     num: &dyn Numerics,
     limits: &Limits,
-    watch: Option<&mut Watch>,
+    observers: Observers,
 ) -> Result<ShaderResult, InterpError> {
     check(module, env)?;
     let module = without_aliases(module);
@@ -38,13 +38,13 @@ pub(super) fn run(
         }
     }
     let cx = Cx { module: &module, env, num, limits, order, loops };
-    let mut mem = Memory { storage: env.storage.clone(), watch, ..Memory::default() };
+    let mut mem = Memory { storage: env.storage.clone(), observers, ..Memory::default() };
     let invocations = match module.stage {
         Stage::Vertex | Stage::Geometry => singles(&cx, &mut mem),
         Stage::Fragment => fragments(&cx, &mut mem, quads),
         Stage::Compute => workgroups(&cx, &mut mem).map(|()| Vec::new()),
     };
-    if let Some(watch) = mem.watch {
+    if let Some(watch) = mem.observers.watch {
         watch.steps += mem.spent;
     }
     Ok(ShaderResult { invocations: invocations?, storage: mem.storage })

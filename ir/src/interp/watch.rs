@@ -75,10 +75,18 @@ impl Watch {
         let nearest = vec![NEVER; all.len()];
         Watch { outcomes: Arc::new(Outcomes { all, first }), nearest, steps: 0 }
     }
+    /// A watch for another run, which takes nothing for granted.
+    pub fn anew(&self) -> Watch {
+        Watch { outcomes: self.outcomes.clone(), nearest: vec![NEVER; self.nearest.len()], steps: 0 }
+    }
     /// A watch for another run, which takes what came about in this one for granted.
     pub fn next(&self) -> Watch {
         let nearest = self.nearest.iter().map(|n| if n.distance == 0.0 { *n } else { NEVER }).collect();
         Watch { outcomes: self.outcomes.clone(), nearest, steps: 0 }
+    }
+    /// Whether something came about here that did not in another watch of the module.
+    pub fn adds_to(&self, other: &Watch) -> bool {
+        self.nearest.iter().zip(&other.nearest).any(|(mine, theirs)| mine.distance == 0.0 && theirs.distance > 0.0)
     }
     /// Takes in what another watch of the module saw.
     pub fn absorb(&mut self, other: &Watch) {
@@ -100,6 +108,15 @@ impl Watch {
     /// How near the outcome came that is number `n` of all.
     pub fn nearest(&self, n: usize) -> Nearest {
         self.nearest.get(n).copied().unwrap_or(NEVER)
+    }
+    /// Whether a run came to the instruction that has outcome number `n`.
+    pub fn came_to(&self, n: usize) -> bool {
+        let of = self.outcomes.all.get(n).map(|o| (o.func, o.inst));
+        let (before, after) = self.outcomes.all.split_at(n.min(self.outcomes.all.len()));
+        let same = |o: &&Outcome| Some((o.func, o.inst)) == of;
+        let first = n - before.iter().rev().take_while(same).count();
+        let end = n + after.iter().take_while(same).count();
+        self.nearest[first..end].iter().any(|n| n.distance == 0.0)
     }
     /// How many outcomes came about.
     pub fn reached(&self) -> usize {

@@ -5,7 +5,7 @@ use crate::error::CompileError;
 use crate::isa::{SimError, TargetIsa};
 use crate::options::Options;
 use crate::validate::meaning::same::{same_results, shows_nan};
-use retroshade_ir::interp::{InterpError, Limits, run_with};
+use retroshade_ir::interp::{Detour, InterpError, Limits, run_with};
 use retroshade_ir::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -194,7 +194,7 @@ pub fn diff_with(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv, options:
     let want = run_with(&legal, env, num, &limits).map_err(Mismatch::LegalRun)?;
     let got = isa.simulate_in_every_order(&shader, env).map_err(Mismatch::Simulator)?;
     if let Err(e) = same_results(module, &want, &got) {
-        if shows_nan(&legal, env, num, &limits) {
+        if shows_nan(&legal, env, num, &limits, &Detour::default()) {
             return Ok(Verdict::Refused { limit: true, message: "the results depend on the bits of a NaN".to_string() });
         }
         return Err(Mismatch::Code(e));

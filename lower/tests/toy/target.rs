@@ -75,6 +75,7 @@ impl TargetIsa for Toy {
             asm,
             extra: [("mir", mir.into_bytes()), ("regalloc", placed.text().into_bytes())].into_iter().collect(),
             dumps: trace.into_dumps(),
+            branches: Vec::new(),
             seen: None,
         })
     }

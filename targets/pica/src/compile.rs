@@ -628,6 +628,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
         asm: text,
         extra,
         dumps: trace.into_dumps(),
+        branches: Vec::new(),
         seen: None,
     })
 }

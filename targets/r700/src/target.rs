@@ -150,6 +150,7 @@ impl TargetIsa for R700 {
             asm,
             extra,
             dumps: c.trace.into_dumps(),
+            branches: Vec::new(),
             seen: None,
         })
     }

@@ -17,6 +17,7 @@ use crate::select::mir::MInst;
 use crate::select::{self, Selected, restrict};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
+use retroshade_ir::interp::Branch;
 use retroshade_ir::passes::rewrite::cost;
 use retroshade_ir::passes::unroll::unrolled_at_once;
 use retroshade_ir::{Binding, Block, Builtin, Module, Opcode, Reference, Span, Stage};
@@ -409,6 +410,7 @@ fn finish(source: &Module, ground: Ground, laid: Laid, selected: Selected, mut t
         container,
         reflection,
         stats,
+        branches: code.branches.into_iter().map(|(at, block)| (at, Branch { func: legal.entry, block })).collect(),
         source_map: code.source_map,
         legal,
         asm,

@@ -13,7 +13,7 @@ use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage
 use retroshade_lower::driver::Trace;
 use retroshade_lower::validate::Program;
 use retroshade_lower::{
-    AsmOutput, BranchOrder, CompileError, CompiledShader, Options, SimError, Simulator, Syntax, TargetIsa, TextError, TextOptions,
+    AsmOutput, BranchOrder, CompileError, CompiledShader, Course, Options, SimError, Simulator, Syntax, TargetIsa, TextError, TextOptions,
 };
 
 struct Tesla;
@@ -117,19 +117,16 @@ impl TargetIsa for Tesla {
         crate::compile::compile(module, options)
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        self.simulate_in(shader, env, BranchOrder::Next)
+        self.simulate_in(shader, env, Course::default())
     }
     fn branch_orders(&self) -> &'static [BranchOrder] {
         &[BranchOrder::Next, BranchOrder::Taken]
-    }
-    fn simulate_in(&self, shader: &CompiledShader, env: &ShaderEnv, order: BranchOrder) -> Result<ShaderResult, SimError> {
-        self.simulator(shader)?(env, order)
     }
     fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
         let (code, abi) = container::read(&shader.container)
             .ok_or_else(|| SimError::BadEnv("the container cannot be read; containers of Tesla take the feature `elf`".to_string()))?;
         let program = crate::sim::Program::new(&code, shader.stage, chip::by_name(&abi.chip))?;
-        Ok(Box::new(move |env, order| crate::sim::bind::simulate(&program, &abi, &shader.legal, env, order)))
+        Ok(Box::new(move |env, course| crate::sim::bind::simulate(&program, &abi, &shader.legal, env, course)))
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         let words: Option<Vec<u32>> = line.split_whitespace().map(|w| u32::from_str_radix(w.trim_start_matches("0x"), 16).ok()).collect();

@@ -34,6 +34,8 @@ fn launch(stage: Stage) -> Launch<'static> {
         vertex_stride: 0x20,
         outputs: 8,
         order: retroshade_lower::BranchOrder::Next,
+        turning: Default::default(),
+        first: 0,
         fuel: 10_000,
         locked: Default::default(),
     }

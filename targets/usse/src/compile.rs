@@ -570,6 +570,7 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
         asm: text,
         extra,
         dumps: trace.into_dumps(),
+        branches: Vec::new(),
         seen: None,
     })
 }

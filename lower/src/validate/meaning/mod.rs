@@ -10,15 +10,18 @@
 //! prove nothing.
 
 pub(crate) mod inputs;
+mod detours;
 mod origins;
 pub(crate) mod same;
 mod search;
 
-use crate::isa::{BranchOrder, CompiledShader, SimError, Simulator, TargetIsa, in_orders};
+use crate::course::{BranchOrder, Turns};
+use crate::isa::{CompiledShader, SimError, Simulator, TargetIsa, in_orders};
+use detours::Branches;
 use inputs::Inputs;
 use origins::Ways;
-use retroshade_ir::interp::{InterpError, Limits, Watch, needs_quads, run_watched, run_with};
-use retroshade_ir::{Block, Cancel, Function, Module, Numerics, ShaderEnv, Span, Stage};
+use retroshade_ir::interp::{Branch, Detour, InterpError, Limits, Watch, needs_quads, run_detour};
+use retroshade_ir::{Block, Cancel, Function, Module, Numerics, Opcode, ShaderEnv, Span, Stage};
 use same::{same_results, shows_nan};
 use search::Search;
 
@@ -34,11 +37,13 @@ pub struct Effort {
     pub sets: u64,
     /// Steps of the interpreter in search of further sets, for each instruction of the program.
     pub search: u64,
+    /// Runs on which branches are turned.
+    pub detours: usize,
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { sets: 6, search: 200 }
+        Effort { sets: 6, search: 200, detours: 32 }
     }
 }
 
@@ -47,6 +52,8 @@ impl Default for Effort {
 pub struct Seen {
     /// Sets of inputs.
     pub sets: u64,
+    /// Runs on which branches were turned.
+    pub detours: u64,
     /// Blocks of the legalised IR.
     pub blocks: usize,
     /// Where those begin that no invocation entered.
@@ -55,6 +62,8 @@ pub struct Seen {
     pub outcomes: usize,
     /// Those that came about.
     pub outcomes_reached: usize,
+    /// Of these, the ones that only came about where branches were turned.
+    pub outcomes_turned: usize,
 }
 
 /// Runs a compiled shader and its legalised IR on chosen inputs, and says how much of it they reach. The error says what differs first. Sets
@@ -80,8 +89,10 @@ pub fn check_with<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, effor
         limits: Limits { total: STEPS + STEPS_EACH * size, ..Limits::default() },
         code,
         orders: if branches { isa.branch_orders() } else { &[BranchOrder::Next] },
+        branches: &shader.branches,
         seen: Watch::new(&legal),
         sets: 0,
+        detours: 0,
     };
     let inputs = Inputs::new(&legal);
     let mut tried = Vec::new();
@@ -89,7 +100,7 @@ pub fn check_with<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, effor
     let long = Limits { total: chosen.total * effort.sets, ..chosen };
     if let Some(env) = inputs.whole() {
         beside.limits = long;
-        beside.compare(&env, false).map_err(|e| format!("on a whole workgroup, {e}"))?;
+        beside.inputs(&env, false).map_err(|e| format!("on a whole workgroup, {e}"))?;
         beside.limits = chosen;
     }
     for n in 0..effort.sets {
@@ -97,7 +108,7 @@ pub fn check_with<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, effor
             break;
         }
         let env = inputs.environment(n);
-        if let Some(watch) = beside.compare(&env, false).map_err(|e| format!("on inputs {n}, {e}"))? {
+        if let Some(watch) = beside.inputs(&env, false).map_err(|e| format!("on inputs {n}, {e}"))? {
             tried.push((env, watch));
         }
     }
@@ -110,22 +121,31 @@ pub fn check_with<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, effor
         }
         beside.limits = long;
         env.threads.truncate(invocations);
-        let watch = beside.compare(&env, false).map_err(|e| format!("on inputs 0, {e}"))?;
+        let watch = beside.inputs(&env, false).map_err(|e| format!("on inputs 0, {e}"))?;
         tried.extend(watch.map(|w| (env, w)));
     }
     let seen = beside.seen.clone();
+    let mut turned = 0;
     if seen.reached() < seen.outcomes().len() {
         let (module, num, limits) = (beside.legal, beside.num, beside.limits);
         let alone = legal.stage != Stage::Compute && !needs_quads(&legal);
         let (work, ways) = (effort.search * size, Ways::new(&legal));
+        let mut sets: Vec<ShaderEnv> = tried.iter().map(|t| t.0.clone()).collect();
         let found = Search { module, inputs: &inputs, num, limits, work, seen, ways, tried, alone, cancel }.run();
         // Later ones started from earlier ones and often reach what those did.
         for env in found.iter().rev().take_while(|_| !cancel.is_set()) {
-            beside.compare(env, true).map_err(|e| format!("on inputs that were searched for, {e}"))?;
+            beside.inputs(env, true).map_err(|e| format!("on inputs that were searched for, {e}"))?;
         }
+        sets.extend(found);
+        let reached = beside.seen.reached();
+        beside.go_around(&Branches::new(shader, &legal), &inputs, sets, effort.detours, cancel)?;
+        turned = beside.seen.reached() - reached;
     }
-    Ok(beside.result())
+    Ok(Seen { outcomes_turned: turned, ..beside.result() })
 }
+
+/// Where detours start: inputs, the detour so far, and what it reaches.
+type Start = (ShaderEnv, Detour, Watch);
 
 /// A program's legalised IR on the interpreter beside its code on the simulator.
 struct Beside<'a> {
@@ -134,55 +154,136 @@ struct Beside<'a> {
     limits: Limits,
     code: Simulator<'a>,
     orders: &'a [BranchOrder],
+    branches: &'a [(u32, Branch)],
     /// What was reached where both were compared.
     seen: Watch,
     sets: u64,
+    detours: u64,
 }
 
 impl Beside<'_> {
     /// Runs both on a set of inputs, the code only where that reaches something that was not `seen` if so asked; gives what the IR did if they
     /// were compared.
-    fn compare(&mut self, env: &ShaderEnv, only_new: bool) -> Result<Option<Watch>, String> {
-        let mut watch = self.seen.next();
-        let want = match run_watched(self.legal, env, self.num, &self.limits, &mut watch) {
+    fn inputs(&mut self, env: &ShaderEnv, only_new: bool) -> Result<Option<Watch>, String> {
+        let watch = self.compare(env, &Detour::default(), self.seen.next(), only_new)?;
+        self.sets += u64::from(watch.is_some());
+        Ok(watch)
+    }
+
+    /// Runs both on detours to what was not reached, from sets of inputs that reach some of it.
+    fn go_around(
+        &mut self,
+        branches: &Branches,
+        inputs: &Inputs,
+        sets: Vec<ShaderEnv>,
+        most: usize,
+        cancel: &Cancel,
+    ) -> Result<(), String> {
+        if branches.is_empty() {
+            return Ok(());
+        }
+        let mut starts = Vec::new();
+        for env in sets {
+            let mut watch = self.seen.anew();
+            let run = run_detour(self.legal, &env, self.num, &self.limits, Some(&mut watch), &mut Detour::default());
+            starts.extend(run.is_ok().then_some((env, Detour::default(), watch)));
+        }
+        if starts.is_empty() {
+            let env = inputs.environment(0);
+            let detour = branches.briefly();
+            let watch = self.turned(&env, &detour)?;
+            starts.extend(watch.map(|w| (env, detour, w)));
+        }
+        let mut left = most;
+        let mut asked = vec![false; self.seen.outcomes().len()];
+        let missing = |asked: &[bool], seen: &Watch, starts: &[Start]| {
+            let near = |n: usize| starts.iter().any(|s| s.2.came_to(n));
+            seen.outcomes().enumerate().find(|(n, o)| !asked[*n] && o.1.distance > 0.0 && near(*n)).map(|(n, o)| (n, o.0))
+        };
+        while let Some((n, outcome)) = missing(&asked, &self.seen, &starts).filter(|_| left > 0 && !cancel.is_set()) {
+            asked[n] = true;
+            for k in 0..starts.len() {
+                let (env, from, watch) = &starts[k];
+                let Some(detour) = branches.towards(outcome, from).filter(|_| watch.came_to(n) && left > 0) else { continue };
+                left -= 1;
+                let env = env.clone();
+                if let Some(watch) = self.turned(&env, &detour)? {
+                    starts.push((env, detour, watch));
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs both on a detour, if that reaches something new.
+    fn turned(&mut self, env: &ShaderEnv, detour: &Detour) -> Result<Option<Watch>, String> {
+        let watch = self.compare(env, detour, self.seen.anew(), true).map_err(|e| format!("where its branches are turned, {e}"))?;
+        self.detours += u64::from(watch.is_some());
+        Ok(watch)
+    }
+
+    /// Runs both, the code only where that reaches something that was not `seen` if so asked; gives what the IR did if they were compared.
+    fn compare(&mut self, env: &ShaderEnv, detour: &Detour, mut watch: Watch, only_new: bool) -> Result<Option<Watch>, String> {
+        let mut taken = detour.again();
+        let want = match run_detour(self.legal, env, self.num, &self.limits, Some(&mut watch), &mut taken) {
             Ok(r) => r,
             Err(e @ (InterpError::Malformed(_) | InterpError::UnknownExt { .. })) => {
                 return Err(format!("the legalised IR does not run: {e}"));
             }
             Err(_) => return Ok(None),
         };
-        if only_new && watch.reached() == self.seen.reached() {
+        if only_new && !watch.adds_to(&self.seen) || self.meets() && !detours::together(taken.turned(), env, self.legal.workgroup_size) {
             return Ok(None);
         }
-        let differs = match in_orders(self.orders, &self.code, env) {
+        let turns = (!taken.turned().is_empty()).then(|| Turns::new(self.branches, taken.turned()));
+        let differs = match in_orders(self.orders, &self.code, env, turns.as_ref()) {
             Ok(got) => same_results(self.legal, &want, &got).err(),
             Err(SimError::BadEnv(_)) => return Ok(None),
             Err(e) => Some(format!("the code does not run: {e}")),
         };
         match differs {
-            Some(_) if is_open(self.legal, env, self.num, &self.limits) => Ok(None),
+            Some(_) if self.is_open(env, detour) => Ok(None),
             Some(what) => Err(what),
             None => {
-                self.sets += 1;
                 self.seen.absorb(&watch);
                 Ok(Some(watch))
             }
         }
     }
 
+    /// Whether invocations wait for each other.
+    fn meets(&self) -> bool {
+        let barrier = |f: &Function| f.ordered().any(|(_, i)| f.insts[i].op == Opcode::Barrier);
+        self.legal.stage == Stage::Compute && self.legal.functions.values().any(barrier)
+    }
+
+    /// Whether what the module gives is open: it depends on the bits of a NaN, or the program does what has no one meaning.
+    fn is_open(&self, env: &ShaderEnv, detour: &Detour) -> bool {
+        let closed = Limits { closed: true, ..self.limits };
+        // Inputs that lead to a number out of its range by themselves are no excuse.
+        let mut detour = if detour.is_empty() { Detour::default() } else { detour.within(detours::ranges(self.legal)) };
+        shows_nan(self.legal, env, self.num, &self.limits, &detour)
+            || run_detour(self.legal, env, self.num, &closed, None, &mut detour).is_err()
+    }
+
     fn result(&self) -> Seen {
         let mut unreached = Vec::new();
         for (id, f) in self.legal.functions.iter() {
             let place = |b: &Block| f.blocks[*b].insts.iter().map(|i| f.spans[*i]).find(|s| !s.is_none()).unwrap_or(Span::NONE);
-            let all = if self.sets == 0 { f.layout.clone() } else { self.seen.unreached_blocks(self.legal, id) };
+            let all = if self.sets + self.detours == 0 { f.layout.clone() } else { self.seen.unreached_blocks(self.legal, id) };
             unreached.extend(all.iter().map(place));
         }
         let blocks = self.legal.functions.values().map(|f| f.layout.len()).sum();
-        Seen { sets: self.sets, blocks, unreached, outcomes: self.seen.outcomes().len(), outcomes_reached: self.seen.reached() }
+        Seen {
+            sets: self.sets,
+            detours: self.detours,
+            blocks,
+            unreached,
+            outcomes: self.seen.outcomes().len(),
+            outcomes_reached: self.seen.reached(),
+            outcomes_turned: 0,
+        }
     }
 }
 
-/// Whether what a module gives is open on these inputs: it depends on the bits of a NaN, or the program does what has no one meaning.
-fn is_open(legal: &Module, env: &ShaderEnv, num: &dyn Numerics, limits: &Limits) -> bool {
-    shows_nan(legal, env, num, limits) || run_with(legal, env, num, &Limits { closed: true, ..*limits }).is_err()
-}

@@ -1,6 +1,6 @@
 //! When two results are the same: word by word, but for NaNs, of which machines make different ones.
 
-use retroshade_ir::interp::{Limits, run_with};
+use retroshade_ir::interp::{Detour, Limits, run_detour};
 use retroshade_ir::*;
 
 /// Compares results word by word; any NaN equals any NaN. The error says where they differ first.
@@ -104,9 +104,9 @@ impl Numerics for OneNan<'_> {
     }
 }
 
-/// Whether what a legalised module gives depends on the sign of a NaN.
-pub fn shows_nan(legal: &Module, env: &ShaderEnv, num: &dyn Numerics, limits: &Limits) -> bool {
-    let run = |negative| run_with(legal, env, &OneNan { num, negative }, limits);
+/// Whether what a legalised module gives, on a detour, depends on the sign of a NaN.
+pub fn shows_nan(legal: &Module, env: &ShaderEnv, num: &dyn Numerics, limits: &Limits, detour: &Detour) -> bool {
+    let run = |negative| run_detour(legal, env, &OneNan { num, negative }, limits, None, &mut detour.again());
     !matches!((run(false), run(true)), (Ok(a), Ok(b)) if same_results(legal, &a, &b).is_ok())
 }
 
@@ -144,7 +144,7 @@ mod tests {
         let shows = |text: &str| {
             let m = retroshade_ir::parse("nan.ir", text).unwrap();
             let minus_one = InvocationInputs { inputs: vec![vec![(-1.0f32).to_bits()]] };
-            shows_nan(&m, &ShaderEnv { invocations: vec![minus_one], ..ShaderEnv::default() }, &Reference, &Limits::default())
+            shows_nan(&m, &ShaderEnv { invocations: vec![minus_one], ..ShaderEnv::default() }, &Reference, &Limits::default(), &Detour::default())
         };
         assert!(shows(&program("    v2 = bitcast.i32 v1\n    output %o, v2\n", "i32")));
         assert!(!shows(&program("    v2 = f2s.i32 v1\n    output %o, v2\n", "i32")));

@@ -8,7 +8,7 @@ use crate::isa::forms::{BAR, Cond, End, FORMS, NOP, RET, Shape, Syn, TABLE, fiel
 use crate::select::mir::MInst;
 use retroshade_emit::layout::{Filler, Fixup, Label, Layout, Rule};
 use retroshade_emit::{EncodeError, FormId, Word};
-use retroshade_ir::Span;
+use retroshade_ir::{Block, Span};
 use retroshade_lower::CompileError;
 
 /// An instruction with its encodings and what it touches.
@@ -56,12 +56,13 @@ fn long(i: &MInst, s: &Setting) -> Option<Encoded> {
 /// A `$c` by number, and what must hold of it.
 pub(super) type Predicate = (u64, Cond);
 
-/// A control instruction: its form, where it leads, its condition.
+/// A control instruction: its form, where it leads, its condition and the block whose branch it is.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
     pub(super) form: FormId,
     pub(super) label: Option<Label>,
     pub(super) pred: Option<Predicate>,
+    pub(super) branch: Option<Block>,
 }
 
 /// A piece of the program before layout.
@@ -85,6 +86,8 @@ impl From<Enc> for Line {
 /// The code in its final order.
 struct Assembly {
     code: Layout<Syn, Span>,
+    /// Where branches of blocks stand.
+    branches: Vec<(Label, Block)>,
     pair: bool,
     /// See [`Code::alone`].
     alone: u32,
@@ -111,6 +114,11 @@ impl Assembly {
             TABLE.set(&mut w, field!(pred), code).map_err(internal)?;
             TABLE.set(&mut w, field!(cc), flags).map_err(internal)?;
         }
+        if let Some(block) = c.branch {
+            let here = self.code.label();
+            self.code.bind(here);
+            self.branches.push((here, block));
+        }
         match (c.label, TABLE.position(c.form, field!(target))) {
             (Some(to), Some(target)) => self.code.branch(w, Fixup::absolute(target, to, 4).relocated(), Span::NONE),
             _ => self.code.push(w, Span::NONE),
@@ -125,7 +133,7 @@ fn internal(e: EncodeError) -> CompileError {
 
 /// Lines to bytes: straight runs are ordered and paired, labels resolved.
 pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Result<Code, CompileError> {
-    let mut out = Assembly { code, pair, alone: 0, bare_ends: 0 };
+    let mut out = Assembly { code, branches: Vec::new(), pair, alone: 0, bare_ends: 0 };
     out.code.reserve(lines.len() + 1);
     let mut run: Vec<&Enc> = Vec::new();
     let mut join = false;
@@ -169,7 +177,9 @@ pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Res
     // A long instruction starts at a multiple of 8; the pairs of short ones see to it.
     let rule = Rule { align: |f| f.size.into(), filler: Filler::Never };
     let done = out.code.finish(&rule).map_err(|e| CompileError::layout("T0103", e))?;
+    let branches = out.branches.iter().filter_map(|(at, block)| Some((done.offset(*at)?, *block))).collect();
     Ok(Code {
+        branches,
         bytes: done.bytes,
         relocations: done.relocations.iter().map(|r| (r.at, r.target)).collect(),
         source_map: done.source_map.into_iter().filter(|(_, span)| !span.is_none()).collect(),

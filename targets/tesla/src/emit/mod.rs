@@ -42,6 +42,8 @@ pub struct Code {
     pub bytes: Vec<u8>,
     /// Byte offsets of instructions with an absolute code address, and the address.
     pub relocations: Vec<(u32, u32)>,
+    /// Byte offsets of instructions that branch at the end of a block.
+    pub branches: Vec<(u32, Block)>,
     /// Byte ranges and the source they come from.
     pub source_map: Vec<(std::ops::Range<u32>, Span)>,
     /// Numbers of short, long and immediate instructions.
@@ -71,6 +73,9 @@ struct Loop<'a> {
     /// Arms that leave it, which follow its body.
     behind: Vec<(Label, &'a [Node])>,
 }
+
+/// A block that branches, and the condition under which it does.
+type Decision = (Block, Predicate);
 
 struct Emitter<'a> {
     placed: &'a Placed<MInst>,
@@ -223,7 +228,11 @@ impl<'a> Emitter<'a> {
         self.lines.push(Line::Label(l));
     }
     fn control(&mut self, form: FormId, label: Option<Label>, pred: Option<Predicate>) {
-        self.lines.push(Line::Control(Control { form, label, pred }));
+        self.lines.push(Line::Control(Control { form, label, pred, branch: None }));
+    }
+    /// What goes where a condition holds at the end of a block.
+    fn decide(&mut self, form: FormId, label: Option<Label>, (block, pred): Decision) {
+        self.lines.push(Line::Control(Control { form, label, pred: Some(pred), branch: Some(block) }));
     }
 
     fn walk(&mut self, nodes: &'a [Node]) -> Result<(), CompileError> {
@@ -265,15 +274,15 @@ impl<'a> Emitter<'a> {
     }
     /// Leaves the innermost loop, under a condition or not. Lanes that branch to its exit come first, meet its `join` there and are
     /// followed by the rest, so that each departure takes one entry of the stack for a moment only.
-    fn leave(&mut self, pred: Option<Predicate>) -> Result<(), CompileError> {
+    fn leave(&mut self, decision: Option<Decision>) -> Result<(), CompileError> {
         let Some(Loop { exit, apart, .. }) = self.loops.last() else {
             return Err(CompileError::Internal("a break outside a loop".into()));
         };
         let (exit, apart) = (*exit, *apart);
-        if apart && self.has_break_forms() {
-            self.control(BRK, None, pred);
-        } else {
-            self.control(BRA, Some(exit), pred);
+        let (form, to) = if apart && self.has_break_forms() { (BRK, None) } else { (BRA, Some(exit)) };
+        match decision {
+            Some(d) => self.decide(form, to, d),
+            None => self.control(form, to, None),
         }
         Ok(())
     }
@@ -347,12 +356,12 @@ impl<'a> Emitter<'a> {
             if let [front @ .., Node::Break] = arm
                 && self.is_empty(front)
             {
-                self.leave(Some((c, code)))?;
+                self.leave(Some((from, (c, code))))?;
                 return self.walk(rest);
             }
             if divergent && !self.has_break_forms() && matches!(arm, [.., Node::Break]) {
                 let behind = self.label();
-                self.control(BRA, Some(behind), Some((c, code)));
+                self.decide(BRA, Some(behind), (from, (c, code)));
                 let Some(around) = self.loops.last_mut() else { return Err(CompileError::Internal("a break outside a loop".into())) };
                 around.behind.push((behind, arm));
                 return self.arm(rest);
@@ -368,7 +377,7 @@ impl<'a> Emitter<'a> {
         if self.last && (empty_then || empty_other) && !self.has_results() {
             // Threads without an arm end here; a `ret` outside a call does that.
             let (arm, code) = if empty_then { (other, code) } else { (then, code.inverse()) };
-            self.control(RET, None, Some((c, code)));
+            self.decide(RET, None, (from, (c, code)));
             return self.walk(arm);
         }
         let leaves = has_break(then) || has_break(other);
@@ -380,14 +389,14 @@ impl<'a> Emitter<'a> {
             self.open(merge);
         }
         if empty_then {
-            self.control(BRA, Some(merge), Some((c, code)));
+            self.decide(BRA, Some(merge), (from, (c, code)));
             self.arm(other)?;
         } else if empty_other {
-            self.control(BRA, Some(merge), Some((c, code.inverse())));
+            self.decide(BRA, Some(merge), (from, (c, code.inverse())));
             self.arm(then)?;
         } else {
             let elsewhere = self.label();
-            self.control(BRA, Some(elsewhere), Some((c, code.inverse())));
+            self.decide(BRA, Some(elsewhere), (from, (c, code.inverse())));
             self.arm(then)?;
             if self.last {
                 self.lines.push(Line::Exit);

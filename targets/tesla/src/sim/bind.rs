@@ -4,13 +4,13 @@ use super::{LaneInput, LaneResult, Launch, Program, Unit, run, run_block};
 use crate::abi::{Abi, BUFFER_HEADER, GRID_Z, STORAGE_LENGTHS, Word, position_words};
 use crate::isa::arith;
 use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, ShaderEnv, ShaderResult, Stage};
-use retroshade_lower::{BranchOrder, SimError};
+use retroshade_lower::{Course, SimError};
 
 /// Instructions per warp before a run is given up.
 const FUEL: u64 = 4_000_000;
 
 /// Runs a program under an environment; `module` tells the declarations' types.
-pub fn simulate(program: &Program, abi: &Abi, module: &Module, env: &ShaderEnv, order: BranchOrder) -> Result<ShaderResult, SimError> {
+pub fn simulate(program: &Program, abi: &Abi, module: &Module, env: &ShaderEnv, course: Course) -> Result<ShaderResult, SimError> {
     let buffers: Vec<Vec<u8>> = env.storage.iter().map(|s| s.iter().flat_map(|w| w.to_le_bytes()).collect()).collect();
     let flat = abi.storage_bases.is_some();
     let mut launch = Launch {
@@ -31,7 +31,9 @@ pub fn simulate(program: &Program, abi: &Abi, module: &Module, env: &ShaderEnv, 
         outputs: abi.outputs.len(),
         locked: Default::default(),
         fuel: FUEL,
-        order,
+        order: course.order,
+        turning: course.turning(),
+        first: 0,
     };
     launch.global.resize(16, Vec::new());
     let invocations = match module.stage {
@@ -176,7 +178,8 @@ fn geometry(
 ) -> Result<Vec<InvocationResult>, SimError> {
     let mut results = Vec::new();
     let vertices = module.geometry.map_or(1, |g| g.input.vertices());
-    for i in &env.invocations {
+    for (i, n) in env.invocations.iter().zip(0..) {
+        launch.first = n;
         launch.vertex_stride = 4 * vertices;
         launch.vertex_data = Vec::new();
         for w in &abi.inputs {

@@ -2,8 +2,8 @@
 
 use super::{LANES, Lane, LaneInput, LaneResult, Launch, Program, Step};
 use crate::isa::arith::predicate;
-use crate::isa::forms::{Op, field};
-use retroshade_lower::{BranchOrder, SimError};
+use crate::isa::forms::{Cond, Op, field};
+use retroshade_lower::{BranchOrder, SimError, Turning};
 
 /// Why a warp stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub(crate) struct Warp {
     state: [Thread; LANES],
     stack: Vec<Entry>,
     pc: u32,
+    /// The number of the first lane.
+    first: u32,
     /// The join of the instruction at `pc` has happened.
     joined: bool,
     ended: bool,
@@ -57,7 +59,7 @@ pub(crate) struct Warp {
 }
 
 impl Warp {
-    pub(crate) fn new(launch: &Launch, inputs: &[LaneInput]) -> Warp {
+    pub(crate) fn new(launch: &Launch, first: u32, inputs: &[LaneInput]) -> Warp {
         let mut lanes: Vec<Lane> = inputs.iter().map(|i| Lane::new(launch, i.clone())).collect();
         let idle = LANES - lanes.len();
         lanes.extend((0..idle).map(|_| Lane::new(launch, LaneInput::default())));
@@ -65,7 +67,7 @@ impl Warp {
         let mut state = [Thread::Ready; LANES];
         state[inputs.len()..].fill(Thread::Exited);
         let active = if inputs.len() >= LANES { u32::MAX } else { (1 << inputs.len()) - 1 };
-        Warp { lanes, active, state, stack: Vec::new(), pc: 0, joined: false, ended: active == 0, spent: 0 }
+        Warp { lanes, active, state, stack: Vec::new(), pc: 0, first, joined: false, ended: active == 0, spent: 0 }
     }
 
     pub(crate) fn finish(self) -> Vec<LaneResult> {
@@ -100,7 +102,10 @@ impl Warp {
             return Ok(false);
         }
         self.joined = false;
-        let on = self.predicated(s);
+        let mut on = self.predicated(s);
+        if matches!(s.op, Op::Bra | Op::Brk | Op::Ret) && s.f.pred != Cond::Always as u64 {
+            on ^= self.turned(s.pc, &mut launch.turning);
+        }
         let next = s.pc + s.size;
         let target = || s.insn.get(field!(target)) as u32 * 4;
         match s.op {
@@ -172,11 +177,17 @@ impl Warp {
 
     /// Active lanes whose predicate holds.
     fn predicated(&self, s: &Step) -> u32 {
-        if s.f.pred == 15 {
+        if s.f.pred == Cond::Always as u64 {
             return self.active;
         }
         // `vote` uses the predicate as its input.
         (0..LANES).filter(|l| self.active >> l & 1 == 1 && predicate(s.f.pred, self.lanes[*l].c[s.f.cc])).fold(0, |m, l| m | 1 << l)
+    }
+
+    /// Active lanes that go the other way at a branch.
+    fn turned(&self, pc: u32, turning: &mut Turning) -> u32 {
+        let lanes = (0..LANES as u32).filter(|l| self.active >> l & 1 == 1);
+        lanes.filter(|l| turning.turns(self.first + l, pc)).fold(0, |m, l| m | 1 << l)
     }
 
     fn each(&mut self, mask: u32, mut f: impl FnMut(&mut Lane)) {

@@ -24,7 +24,7 @@ use crate::isa::text::{Operands, Source};
 use control::Warp;
 use retroshade_emit::FieldName;
 use retroshade_ir::{Scalar, Stage, TexDim, TextureData};
-use retroshade_lower::{BranchOrder, SimError};
+use retroshade_lower::{BranchOrder, SimError, Turning};
 use std::collections::BTreeSet;
 
 /// Lanes of a warp.
@@ -91,6 +91,10 @@ pub struct Launch<'a> {
     pub outputs: usize,
     /// Which side of a branch runs first where lanes disagree: not documented, so that nothing may depend on it.
     pub order: BranchOrder,
+    /// Which branches are turned.
+    pub turning: Turning<'a>,
+    /// The number of the first lane, as they count invocations.
+    pub first: u32,
     /// Instructions per warp before giving up.
     pub fuel: u64,
     /// Byte addresses of the words of s[] whose lock is taken.
@@ -263,8 +267,8 @@ impl Lane {
 /// Runs independent lanes (vertex, geometry, fragment): 32 a warp, quads kept together. `active` lanes take part.
 pub fn run(program: &Program, launch: &mut Launch, inputs: &[LaneInput]) -> Result<Vec<LaneResult>, SimError> {
     let mut results = Vec::with_capacity(inputs.len());
-    for chunk in inputs.chunks(LANES) {
-        let mut warp = Warp::new(launch, chunk);
+    for (chunk, n) in inputs.chunks(LANES).zip(0..) {
+        let mut warp = Warp::new(launch, launch.first + n * LANES as u32, chunk);
         let mut shared = Vec::new();
         while warp.go(program, launch, &mut shared)? == control::Stop::Barrier {}
         results.extend(warp.finish().into_iter().take(chunk.len()));
@@ -276,7 +280,8 @@ pub fn run(program: &Program, launch: &mut Launch, inputs: &[LaneInput]) -> Resu
 pub fn run_block(program: &Program, launch: &mut Launch, threads: &[LaneInput], mut shared: Vec<u8>) -> Result<(), SimError> {
     launch.locked.clear();
     shared.resize(shared.len().max(launch.shared_bytes as usize), 0);
-    let mut warps: Vec<Warp> = threads.chunks(LANES).map(|c| Warp::new(launch, c)).collect();
+    let warp = |(chunk, n): (&[LaneInput], u32)| Warp::new(launch, launch.first + n * LANES as u32, chunk);
+    let mut warps: Vec<Warp> = threads.chunks(LANES).zip(0..).map(warp).collect();
     let mut running = vec![true; warps.len()];
     while running.iter().any(|r| *r) {
         for (w, on) in warps.iter_mut().zip(&mut running) {
