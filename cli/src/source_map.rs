@@ -109,3 +109,21 @@ pub fn located(isa: &dyn TargetIsa, text: &str, map: &Path) -> Result<String, Fa
     }
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stays_unreached_is_named_by_lines() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("a.vert", "one\ntwo\nthree\n");
+        let unreached = vec![Span::new(file, 8, 13), Span::NONE, Span::new(file, 4, 5), Span::new(file, 5, 6)];
+        let seen = Seen { sets: 6, detours: 2, blocks: 9, unreached, outcomes: 8, outcomes_reached: 5, outcomes_turned: 1 };
+        let wanted = json!({
+            "input_sets": 6, "detours": 2, "blocks": 9, "blocks_reached": 5, "outcomes": 8, "outcomes_reached": 5, "outcomes_turned": 1,
+            "unreached": ["a.vert:2", "a.vert:3"],
+        });
+        assert_eq!(verified(&seen, &sources), wanted);
+    }
+}

@@ -87,18 +87,19 @@ fn of_a_workgroup_that_takes_too_long_a_part_is_compared() {
     let module = retroshade_ir::parse("long.ir", LONG).unwrap();
     let isa = retroshade::target("tesla").unwrap();
     let shader = isa.compile(&module, &Options::default()).unwrap();
-    let seen = check_with(isa, &shader, Effort { search: 0, ..Effort::default() }, &Cancel::default()).unwrap();
+    let seen = check_with(isa, &shader, Effort { search: 0, detours: 0, ..Effort::default() }, &Cancel::default()).unwrap();
     assert_eq!((seen.sets, seen.outcomes_reached, seen.unreached.len()), (6, seen.outcomes, 0), "{seen:?}");
 }
 
 #[test]
 fn damage_where_only_a_search_leads_is_noticed() {
-    let alone = Effort { search: 0, ..Effort::default() };
+    let alone = Effort { search: 0, detours: 0, ..Effort::default() };
+    let searching = Effort { search: 200, ..alone };
     let module = retroshade_ir::parse("far.ir", FAR).unwrap();
     for isa in retroshade::targets() {
         let shader = isa.compile(&module, &Options::default()).unwrap();
         let check = |shader: &CompiledShader, effort| check_with(isa, shader, effort, &Cancel::default());
-        let [chosen, searched] = [alone, Effort::default()].map(|e| check(&shader, e).unwrap());
+        let [chosen, searched] = [alone, searching].map(|e| check(&shader, e).unwrap());
         assert!(chosen.outcomes_reached < chosen.outcomes, "{}: {chosen:?}", isa.name());
         assert_eq!((searched.outcomes_reached, searched.unreached.len()), (searched.outcomes, 0), "{}", isa.name());
         // Every bit of the code for itself.
@@ -109,7 +110,7 @@ fn damage_where_only_a_search_leads_is_noticed() {
             let bad = with_code(&shader, code);
             if validate(isa, &bad).is_ok_and(|found| found.is_empty()) {
                 noticed[0] += usize::from(check(&bad, alone).is_err());
-                noticed[1] += usize::from(check(&bad, Effort::default()).is_err());
+                noticed[1] += usize::from(check(&bad, searching).is_err());
             }
         }
         println!("{}: {noticed:?}", isa.name());

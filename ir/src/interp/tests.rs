@@ -443,3 +443,64 @@ fn all_invocations_share_the_total() {
     assert!(run(3).is_ok());
     assert_eq!(run(2), Err(InterpError::OutOfFuel(2)));
 }
+
+/// A loop of a million rounds, and a place behind a condition that nothing fulfils: what is left is (rounds, 7 where the place was passed).
+const FAR: &str = "shader vertex \"far\"
+input %i : i32 @location(0)
+output %o : i32 @location(0)
+output %p : i32 @location(1)
+block0:
+    v0 = input.i32 %i
+    v1 = iconst.i32 0
+    v2 = iconst.i32 1
+    v3 = iconst.i32 1000000
+    v4 = iconst.i32 7
+    jump block1(v1)
+block1(v5: i32):
+    v6 = iadd v5, v2
+    v7 = icmp slt v6, v3
+    br_if v7, block1(v6), block2
+block2:
+    output %o, v6
+    v8 = icmp slt v0, v0
+    br_if v8, block3, block4(v1)
+block3:
+    v9 = iadd v0, v4
+    jump block4(v9)
+block4(v10: i32):
+    output %p, v10
+    return
+";
+
+#[test]
+fn detours_take_sides_and_say_where_they_turned() {
+    let m = crate::parse("t.ir", FAR).expect("parses");
+    let at = |n: usize| Branch { func: m.entry, block: m.main().layout[n] };
+    let (round, place) = (at(1), at(2));
+    let env = ShaderEnv { invocations: [5, 6].map(|x| InvocationInputs { inputs: vec![vec![x]] }).into(), ..ShaderEnv::default() };
+    let run = |detour: &mut Detour, closed| {
+        let mut watch = Watch::new(&m);
+        let limits = Limits { closed, ..Limits::default() };
+        let r = run_detour(&m, &env, &Reference, &limits, Some(&mut watch), detour);
+        r.map(|r| (r.invocations.into_iter().map(|i| i.outputs.concat()).collect::<Vec<_>>(), watch.reached()))
+    };
+    let mut detour = Detour::default();
+    assert!(detour.is_empty());
+    detour.send(round, 3..u32::MAX, 1);
+    detour.send(place, 0..1, 0);
+    assert!(!detour.is_empty());
+    assert_eq!(run(&mut detour, false).expect("runs"), (vec![vec![4, 12], vec![4, 13]], 3), "the loop's two sides, and one of the place's");
+    let turned = [0, 1].map(|invocation| [(round, 3), (place, 0)].map(|(branch, nth)| Visit { invocation, branch, nth })).concat();
+    assert_eq!(detour.turned().iter().copied().collect::<Vec<_>>(), turned);
+    // A side that the program takes by itself is no turn; a later rule goes before an earlier one.
+    let mut back = detour.again();
+    assert!(back.turned().is_empty());
+    back.send(place, 0..2, 1);
+    assert_eq!(run(&mut back, false).expect("runs").0, [vec![4, 0], vec![4, 0]]);
+    assert!(back.turned().iter().all(|v| v.branch == round));
+    // The place is one that no number comes to, and behind the loop the counter is known to be large.
+    let mut ranges = cranelift_entity::SecondaryMap::new();
+    ranges[m.entry] = crate::analysis::Ranges::new(&m, m.main());
+    assert!(run(&mut detour.again(), true).is_ok());
+    assert!(matches!(run(&mut detour.within(ranges), true), Err(InterpError::Open(m)) if m.contains("cannot have")));
+}

@@ -43,7 +43,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { sets: 6, search: 200, detours: 32 }
+        Effort { sets: 6, search: 50, detours: 32 }
     }
 }
 
@@ -179,7 +179,7 @@ impl Beside<'_> {
         most: usize,
         cancel: &Cancel,
     ) -> Result<(), String> {
-        if branches.is_empty() {
+        if branches.is_empty() || most == 0 {
             return Ok(());
         }
         let mut starts = Vec::new();
@@ -194,7 +194,7 @@ impl Beside<'_> {
             let watch = self.turned(&env, &detour)?;
             starts.extend(watch.map(|w| (env, detour, w)));
         }
-        let mut left = most;
+        let mut left = most - 1;
         let mut asked = vec![false; self.seen.outcomes().len()];
         let missing = |asked: &[bool], seen: &Watch, starts: &[Start]| {
             let near = |n: usize| starts.iter().any(|s| s.2.came_to(n));
