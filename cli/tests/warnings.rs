@@ -53,6 +53,10 @@ fn bindings_that_nobody_reads() {
     // Once, whatever the number of targets; and nothing about a program without fault.
     assert_eq!(says(&f, &["-t", "tesla,usse,r700", "-o", "out", "a.frag"]).matches("`spare`").count(), 1);
     assert_eq!(says(&f, &["-t", "tesla", "-o", "c.o", "clean.frag"]), "");
+    // Blocks of one array are used if one of them is.
+    let array = "struct S { float4 a; };\nConstantBuffer<S> c[2];\nfloat4 main() : SV_Target { return c[1].a; }\n";
+    std::fs::write(f.join("a.frag.hlsl"), array).unwrap();
+    assert_eq!(says(&f, &["-t", "tesla", "-o", "c.o", "a.frag.hlsl"]), "");
 }
 
 #[test]

@@ -111,10 +111,12 @@ fn block_of<'a>(module: &'a Module, u: &UniformDecl) -> Option<&'a Block> {
     module.surface.blocks.iter().find(|b| !b.name.is_empty() && (b.group, b.binding) == (u.group, u.binding))
 }
 
-/// What is used or not as a whole: a block, or outside blocks a variable, whose leaves begin with its name.
-fn binding_of<'a>(module: &Module, u: &'a UniformDecl) -> (u32, u32, &'a str) {
-    let root = if block_of(module, u).is_some() { "" } else { u.name.split(['.', '[']).next().unwrap_or("") };
-    (u.group, u.binding, root)
+/// What is used or not as a whole: the blocks of one name, which may be an array's, or outside blocks a variable, whose leaves begin with its name.
+fn binding_of<'a>(module: &'a Module, u: &'a UniformDecl) -> (u32, u32, &'a str) {
+    match block_of(module, u) {
+        Some(b) => (u.group, 0, &b.name),
+        None => (u.group, u.binding, u.name.split(['.', '[']).next().unwrap_or("")),
+    }
 }
 
 /// Uniforms, textures and buffers that no instruction reads. Members of a block belong together: it is used if one of them is.

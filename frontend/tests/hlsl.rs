@@ -117,6 +117,33 @@ float4 main() : SV_Target { return s.a[1].y + s.b + s.c + p + t.m[0].x + t.d + t
 }
 
 #[test]
+fn constant_buffers_are_values_of_their_type() {
+    let text = "struct T { float c; }; struct S { float a; T t; float b[2]; };
+ConstantBuffer<S> one : register(b2);
+ConstantBuffer<S> two;
+float sum(S s) { return s.a + s.t.c + s.b[0] + s.b[1]; }
+float4 main() : SV_Target { S s = one; s.a = 100; s.b[1] = two.a; return float4(sum(s), sum(two), one.t.c, s.t.c); }
+";
+    let m = read(Stage::Fragment, text);
+    let places: Vec<(&str, u32, u32)> = m.uniforms.values().map(|u| (u.name.as_str(), u.binding, u.offset)).collect();
+    let want = |name, binding| ["a", "t.c", "b"].map(|w| (format!("{name}.{w}"), binding)).to_vec();
+    let got: Vec<(String, u32)> = places.iter().map(|p| (p.0.to_string(), p.1)).collect();
+    assert_eq!(got, [want("one", 2), want("two", 0)].concat());
+    assert_eq!(places.iter().map(|p| p.2).collect::<Vec<_>>(), [0, 16, 32, 0, 16, 32]);
+    let values: Vec<&[f32]> = vec![&[1.0], &[2.0], &[3.0, 4.0], &[10.0], &[20.0], &[30.0, 40.0]];
+    let out = run(&m, Vec::new(), values.into_iter().map(words).collect());
+    assert_eq!(floats(&out[0]), [115.0, 100.0, 2.0, 2.0]);
+    // An array's elements have a register each, and are used one by one.
+    let text = "struct S { float a; };
+ConstantBuffer<S> many[2] : register(b3);
+float4 main() : SV_Target { return many[0].a + 10 * many[1].a; }
+";
+    let m = read(Stage::Fragment, text);
+    assert_eq!(m.uniforms.values().map(|u| u.binding).collect::<Vec<_>>(), [3, 4]);
+    assert_eq!(floats(&run(&m, Vec::new(), vec![words(&[1.0]), words(&[2.0])])[0])[0], 21.0);
+}
+
+#[test]
 fn members_hide_those_of_bases() {
     let text = "struct A { float a; float b; float sum() { return a + b; } }; struct B : A { float b; };
 B x;

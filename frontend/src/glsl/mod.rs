@@ -10,6 +10,7 @@
 mod builtins;
 mod casts;
 mod cg;
+mod constant_buffers;
 mod convert;
 mod declared;
 mod destinations;
@@ -294,7 +295,7 @@ fn compile_with(
                     Ok(pre) => {
                         // On some malformed texts glslang's parser faults: what it would read is looked at before.
                         let (text, entry) = old.modern(&pre);
-                        let passes = [thin::vectors, products::divided, lists::nested, casts::converted];
+                        let passes = [constant_buffers::blocks, thin::vectors, products::divided, lists::nested, casts::converted];
                         let text = passes.into_iter().fold(text, |text, pass| {
                             pass(&text).unwrap_or_else(|m| {
                                 malformed.extend(hlsl::refused(&text, m, &files, first));
