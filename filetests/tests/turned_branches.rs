@@ -103,7 +103,12 @@ fn seen_and_noticed(isa: &dyn retroshade::TargetIsa, text: &str) -> ([Seen; 2], 
 fn damage_behind_conditions_that_no_set_fulfils_is_noticed() {
     for isa in retroshade::targets() {
         let ([alone, turned], noticed) = seen_and_noticed(isa, FAR);
-        assert_eq!((alone.unreached.is_empty(), alone.outcomes_turned, turned.unreached.len()), (false, 0, 0), "{}: {turned:?}", isa.name());
+        assert_eq!(
+            (alone.unreached.is_empty(), alone.outcomes_turned, turned.unreached.len()),
+            (false, 0, 0),
+            "{}: {turned:?}",
+            isa.name()
+        );
         assert_eq!((turned.outcomes_reached, turned.outcomes_turned), (turned.outcomes, 3), "{}", isa.name());
         assert!(noticed[1] >= noticed[0] + 30, "{}: {noticed:?}", isa.name());
     }

@@ -206,12 +206,7 @@ pub trait TargetIsa: Send + Sync {
 pub type Simulator<'s> = Box<dyn Fn(&ShaderEnv, Course) -> Result<ShaderResult, SimError> + 's>;
 
 /// What a program leaves in each of several orders; results that differ are an error.
-pub(crate) fn in_orders(
-    orders: &[BranchOrder],
-    run: &Simulator,
-    env: &ShaderEnv,
-    turns: Option<&Turns>,
-) -> Result<ShaderResult, SimError> {
+pub(crate) fn in_orders(orders: &[BranchOrder], run: &Simulator, env: &ShaderEnv, turns: Option<&Turns>) -> Result<ShaderResult, SimError> {
     let (first, others) = orders.split_first().map_or((BranchOrder::Next, &[][..]), |(f, o)| (*f, o));
     let result = run(env, Course { order: first, turns })?;
     for order in others {

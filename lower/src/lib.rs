@@ -23,9 +23,9 @@ pub mod text;
 pub mod validate;
 pub mod vcode;
 
+pub use course::{BranchOrder, Course, Turning, Turns};
 pub use driver::{Budget, Dump, Phase, Trace, Unfinished, climb, search, shortlist};
 pub use error::CompileError;
-pub use course::{BranchOrder, Course, Turning, Turns};
 pub use isa::{CompiledShader, SimError, Simulator, TargetIsa, no_chip};
 pub use limits::Limits;
 pub use options::{ColorFormat, MatrixLayout, OptLevel, Options};

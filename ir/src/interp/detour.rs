@@ -82,13 +82,7 @@ impl Detour {
     }
 
     /// An error where an operand is out of its range.
-    pub(super) fn keeps(
-        &self,
-        at: Branch,
-        f: &Function,
-        d: &InstData,
-        read: &dyn Fn(Value) -> Word4,
-    ) -> Result<(), InterpError> {
+    pub(super) fn keeps(&self, at: Branch, f: &Function, d: &InstData, read: &dyn Fn(Value) -> Word4) -> Result<(), InterpError> {
         let Some(ranges) = self.promised.as_ref().and_then(|p| p.get(at.func)) else { return Ok(()) };
         let targets = d.targets.iter().flat_map(|t| &t.args);
         for v in d.args.iter().chain(targets).filter(|v| f.ty(**v).scalar == Scalar::I32) {

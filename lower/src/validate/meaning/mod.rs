@@ -9,8 +9,8 @@
 //! is never held against the code: when results differ, the interpreter runs again under [`Limits::closed`], and inputs on which it then stops
 //! prove nothing.
 
-pub(crate) mod inputs;
 mod detours;
+pub(crate) mod inputs;
 mod origins;
 pub(crate) mod same;
 mod search;
@@ -286,4 +286,3 @@ impl Beside<'_> {
         }
     }
 }
-

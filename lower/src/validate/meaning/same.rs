@@ -144,7 +144,13 @@ mod tests {
         let shows = |text: &str| {
             let m = retroshade_ir::parse("nan.ir", text).unwrap();
             let minus_one = InvocationInputs { inputs: vec![vec![(-1.0f32).to_bits()]] };
-            shows_nan(&m, &ShaderEnv { invocations: vec![minus_one], ..ShaderEnv::default() }, &Reference, &Limits::default(), &Detour::default())
+            shows_nan(
+                &m,
+                &ShaderEnv { invocations: vec![minus_one], ..ShaderEnv::default() },
+                &Reference,
+                &Limits::default(),
+                &Detour::default(),
+            )
         };
         assert!(shows(&program("    v2 = bitcast.i32 v1\n    output %o, v2\n", "i32")));
         assert!(!shows(&program("    v2 = f2s.i32 v1\n    output %o, v2\n", "i32")));
