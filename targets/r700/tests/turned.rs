@@ -9,7 +9,8 @@ use retroshade_lower::validate::validate;
 use retroshade_lower::{Cancel, CompiledShader, Options};
 use std::collections::BTreeSet;
 
-/// A loop of a million rounds, then two conditions that never hold: no square ends in the bits 10, and n * (n + 1) is even.
+/// A loop of a million rounds, then two conditions that never hold: no square ends in the bits 10, and n * (n + 1) is even. Loops keep the arms
+/// from becoming selects.
 const HIDDEN: &str = r#"shader vertex "hidden"
 input %a : f32x4 @location(0)
 output %position : f32x4 @position
@@ -34,25 +35,38 @@ block2:
     v12 = and v10, v11
     v13 = iconst.i32 2
     v14 = icmp eq v12, v13
-    br_if v14, block3, block6(v7)
+    br_if v14, block3, block9(v7)
 block3:
     v15 = shuffle v7, v0, [3, 4, 1, 0]
     v16 = fadd v15, v7
-    v17 = iadd v10, v1
-    v18 = and v17, v3
-    v19 = icmp eq v18, v3
-    br_if v19, block4, block5(v16)
-block4:
-    v20 = fmul v16, v0
-    v21 = fadd v20, v7
-    v22 = shuffle v21, v16, [7, 2, 5, 0]
-    v23 = fadd v22, v21
-    jump block5(v23)
-block5(v24: f32x4):
-    v25 = fmul v24, v16
-    jump block6(v25)
-block6(v26: f32x4):
-    output %color, v26
+    jump block4(v2, v16)
+block4(v17: i32, v18: f32x4):
+    v19 = fmul v18, v0
+    v20 = shuffle v19, v7, [6, 1, 3, 4]
+    v21 = fadd v20, v16
+    v22 = iadd v17, v3
+    v23 = icmp slt v22, v1
+    br_if v23, block4(v22, v21), block5
+block5:
+    v24 = iadd v10, v1
+    v25 = and v24, v3
+    v26 = icmp eq v25, v3
+    br_if v26, block6, block8(v21)
+block6:
+    v27 = fadd v21, v16
+    jump block7(v2, v27)
+block7(v28: i32, v29: f32x4):
+    v30 = fmul v29, v16
+    v31 = shuffle v30, v21, [7, 2, 5, 0]
+    v32 = fadd v31, v7
+    v33 = iadd v28, v3
+    v34 = icmp slt v33, v10
+    br_if v34, block7(v33, v32), block8(v32)
+block8(v35: f32x4):
+    v36 = fmul v35, v16
+    jump block9(v36)
+block9(v37: f32x4):
+    output %color, v37
     return
 "#;
 
@@ -62,23 +76,24 @@ fn damage_where_no_inputs_lead_is_noticed() {
     let isa = retroshade_r700::isa();
     let shader = isa.compile(&module, &Options::default()).unwrap();
     let check = |shader: &CompiledShader, effort| check_with(isa, shader, effort, &Cancel::default());
-    let [straight, turned] = [Effort { detours: 0, ..Effort::default() }, Effort::default()];
-    assert_eq!(check(&shader, straight).unwrap().outcomes_reached, 0);
-    let seen = check(&shader, turned).unwrap();
-    assert_eq!((seen.sets, seen.outcomes, seen.outcomes_reached, seen.outcomes_turned, seen.unreached.len()), (0, 6, 6, 6, 0), "{seen:?}");
-    // Every bit of the code for itself.
-    let mut noticed = [0; 2];
-    for bit in 0..8 * shader.code.len() {
+    let straight = check(&shader, Effort { detours: 0, ..Effort::default() }).unwrap();
+    assert_eq!((straight.sets, straight.outcomes_reached), (0, 0), "nothing could be noticed: {straight:?}");
+    let seen = check(&shader, Effort::default()).unwrap();
+    assert_eq!(
+        (seen.sets, seen.outcomes, seen.outcomes_reached, seen.outcomes_turned, seen.unreached.len()),
+        (0, 10, 10, 10, 0),
+        "{seen:?}"
+    );
+    // Bits all over the code, each for itself.
+    let damaged = (0..8 * shader.code.len()).step_by(7).map(|bit| {
         let mut code = shader.code.clone();
         code[bit / 8] ^= 1 << (bit % 8);
-        let bad = with_code(&shader, code);
-        if validate(isa, &bad).is_ok_and(|found| found.is_empty()) {
-            noticed[0] += usize::from(check(&bad, straight).is_err());
-            noticed[1] += usize::from(check(&bad, turned).is_err());
-        }
-    }
-    println!("{noticed:?}");
-    assert!(noticed[0] == 0 && noticed[1] >= 100, "{noticed:?}");
+        with_code(&shader, code)
+    });
+    let lawful: Vec<CompiledShader> = damaged.filter(|bad| validate(isa, bad).is_ok_and(|found| found.is_empty())).collect();
+    let noticed = lawful.iter().filter(|bad| check(bad, Effort::default()).is_err()).count();
+    println!("{noticed} of {}", lawful.len());
+    assert!(noticed >= 100, "{noticed} of {}", lawful.len());
 }
 
 /// Wherever there is code on either side of a branch, one operation decides it.
@@ -96,5 +111,5 @@ fn most_branches_can_be_turned() {
         (all, named) = (all + branches.len(), named + places.len());
     }
     println!("{named} of {all}");
-    assert!(all > 200 && named * 100 >= all * 95, "{named} of {all}");
+    assert!(all > 60 && named * 100 >= all * 95, "{named} of {all}");
 }
