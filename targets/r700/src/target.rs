@@ -4,12 +4,16 @@ use crate::container::{check, gsh, interface, link, registers, stages};
 use crate::isa::{effects, forms, lint, program, text};
 use crate::legal::numerics;
 use crate::place::sched;
-use crate::{abi, compile, container, sim};
+use crate::sim::{self, Reading};
+use crate::{abi, compile, container};
+use retroshade_ir::interp::Branch;
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::driver::Phase;
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::validate::Program;
-use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, Reflection, SimError, Syntax, TargetIsa, TextError, TextOptions};
+use retroshade_lower::{
+    AsmOutput, CompileError, CompiledShader, Course, Options, Reflection, SimError, Simulator, Syntax, TargetIsa, TextError, TextOptions,
+};
 
 struct R700;
 
@@ -146,15 +150,18 @@ impl TargetIsa for R700 {
             reflection,
             stats,
             source_map: c.emitted.map,
+            branches: c.emitted.branches.into_iter().map(|(at, block)| (at, Branch { func: c.legal.entry, block })).collect(),
             legal: c.legal,
             asm,
             extra,
             dumps: c.trace.into_dumps(),
-            branches: Vec::new(),
             seen: None,
         })
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        self.simulate_in(shader, env, Course::default())
+    }
+    fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
         let bad = |e: String| SimError::BadEnv(e);
         let program = program::words_of(&shader.code).and_then(|w| program::Program::decode(&w)).map_err(|e| bad(e.to_string()))?;
         let abi = abi::Abi::of(&shader.legal, abi::Platform::of(shader.chip.as_deref())).map_err(|e| bad(e.to_string()))?;
@@ -165,7 +172,10 @@ impl TargetIsa for R700 {
             }
             _ => None,
         };
-        sim::run(&program, fetch.as_ref(), &shader.legal, &abi, env)
+        let run = move |env: &ShaderEnv, course: Course| {
+            sim::run_in(Reading::LeaveAlone, course, &program, fetch.as_ref(), &shader.legal, &abi, env)
+        };
+        Ok(Box::new(run))
     }
     fn container_interface(&self, bytes: &[u8]) -> Result<Vec<Module>, TextError> {
         Ok(interface::of(bytes)?.into_iter().map(|e| e.module).collect())

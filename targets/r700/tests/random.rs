@@ -7,7 +7,7 @@
 
 use retroshade_ir::Stage;
 use retroshade_lower::testing::{Profile, check_random_with, default_options, program_seeds, random_program};
-use retroshade_lower::{OptLevel, Options};
+use retroshade_lower::{Course, OptLevel, Options};
 use retroshade_r700::abi::{Abi, Platform};
 use retroshade_r700::isa::program::{Program, words_of};
 use retroshade_r700::sim::{self, Reading};
@@ -69,7 +69,8 @@ fn both_readings_of_else_and_pop() {
         let program = Program::decode(&words_of(&s.code).unwrap()).unwrap();
         loops += program.cf.iter().any(|w| w.name() == "LOOP_START_DX10") as u32;
         let abi = Abi::of(&s.legal, Platform::Object).unwrap();
-        let run = |reading| sim::run_in(reading, &program, None, &s.legal, &abi, &env).map(|r| format!("{:?}", r.invocations));
+        let run =
+            |reading| sim::run_in(reading, Course::default(), &program, None, &s.legal, &abi, &env).map(|r| format!("{:?}", r.invocations));
         assert_eq!(run(Reading::LeaveAlone), run(Reading::Revive), "seed {seed}\n{}", s.asm);
     }
     assert!(loops > 30, "{loops}");

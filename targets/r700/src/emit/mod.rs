@@ -13,7 +13,7 @@ use barrier::Touched;
 use retroshade_emit::form::{EncodeError, FormId};
 use retroshade_emit::layout::{Filler, Fixup, Label, Layout, LayoutError, Rule};
 use retroshade_emit::{FieldIndex, FieldName, FieldValue, Word};
-use retroshade_ir::Span;
+use retroshade_ir::{Block, Span};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
@@ -23,11 +23,19 @@ const BURST: FieldIndex = field!(exp_swiz::EXPORT.BURST_COUNT);
 const EXPORT_SEL: [FieldIndex; 4] =
     [field!(exp_swiz::EXPORT.SEL_X), field!(exp_swiz::EXPORT.SEL_Y), field!(exp_swiz::EXPORT.SEL_Z), field!(exp_swiz::EXPORT.SEL_W)];
 
+/// The words of a group or a fetch, where they come from and the block whose branch they decide.
+#[derive(Clone, Debug)]
+struct Part {
+    words: Vec<u32>,
+    span: Span,
+    branch: Option<Block>,
+}
+
 /// A clause's words and its place.
 #[derive(Clone, Debug, Default)]
 struct Clause {
-    /// Groups or fetches, and where they come from.
-    parts: Vec<(Vec<u32>, Span)>,
+    /// Groups or fetches.
+    parts: Vec<Part>,
     fetch: bool,
     touched: Touched,
 }
@@ -43,7 +51,7 @@ struct Cf {
 
 impl Clause {
     fn words(&self) -> usize {
-        self.parts.iter().map(|p| p.0.len()).sum()
+        self.parts.iter().map(|p| p.words.len()).sum()
     }
 }
 
@@ -93,6 +101,8 @@ pub struct Emitted {
     pub words: Vec<u32>,
     /// Sizes.
     pub counts: Counts,
+    /// Byte offsets of groups that decide a block's branch.
+    pub branches: Vec<(u32, Block)>,
     /// Address ranges in bytes and where they come from.
     pub map: Vec<(std::ops::Range<u32>, Span)>,
     /// Colour exports, highest target + 1.
@@ -365,8 +375,9 @@ impl Emit<'_> {
                 self.kills = true;
                 self.killed_at.get_or_insert(self.cf.len());
             }
+            let branch = g.slots.iter().find_map(|s| leaf.ops[s.op].decides());
             match group.encode() {
-                Ok(w) => clause.parts.push((w, leaf.ops[g.slots[0].op].span)),
+                Ok(words) => clause.parts.push(Part { words, span: leaf.ops[g.slots[0].op].span, branch }),
                 Err(e) => self.error = Some(e),
             }
             clause.touched.group(&group);
@@ -515,7 +526,10 @@ impl Emit<'_> {
                 self.quads_until = Some(self.cf.len() + 1);
             }
             match TABLE.encode_word(&w) {
-                Ok(w) => clause.parts.push(((0..4).map(|n| (w >> (32 * n)) as u32).collect(), leaf.ops[*i].span)),
+                Ok(w) => {
+                    let words = (0..4).map(|n| (w >> (32 * n)) as u32).collect();
+                    clause.parts.push(Part { words, span: leaf.ops[*i].span, branch: None });
+                }
                 Err(e) => self.error = Some(e),
             }
             clause.touched.fetch(&w);
@@ -621,6 +635,7 @@ impl Emit<'_> {
             }
         }
         code.bind(marks[self.cf.len()]);
+        let mut branches: Vec<(Label, Block)> = Vec::new();
         for k in self.order() {
             let clause = &self.clauses[k];
             if clause.fetch {
@@ -628,7 +643,12 @@ impl Emit<'_> {
             }
             code.bind(clauses[k]);
             let mut bytes: Vec<u8> = Vec::new();
-            for (words, span) in &clause.parts {
+            for Part { words, span, branch } in &clause.parts {
+                if let Some(block) = branch {
+                    let here = code.label();
+                    code.bind(here);
+                    branches.push((here, *block));
+                }
                 bytes.clear();
                 words.iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
                 code.data(&bytes, *span);
@@ -636,6 +656,7 @@ impl Emit<'_> {
         }
         let done = code.finish(&Rule { align: |_| 1, filler: Filler::Zero })?;
         out.words = done.bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+        out.branches = branches.into_iter().filter_map(|(at, block)| Some((done.offset(at)?, block))).collect();
         out.map = done.source_map;
         out.counts = self.counts;
         out.scratch = self.mir.scratch;
@@ -719,7 +740,6 @@ mod tests {
     use crate::isa::forms::op2;
     use crate::place::sched::Slot;
     use crate::select::mir::WebInfo;
-    use retroshade_ir::Block;
 
     #[test]
     fn the_stack_holds_what_is_nested() {

@@ -122,7 +122,7 @@ pub fn facts(ops: &[Op], names: &Numbering) -> Vec<Facts> {
                 alu: op.is_alu(),
                 reduce: matches!(op.kind, Kind::Reduce),
                 mova: matches!(op.kind, Kind::Mova),
-                exclusive: matches!(op.kind, Kind::Pred | Kind::Kill),
+                exclusive: matches!(op.kind, Kind::Pred(_) | Kind::Kill),
                 relative: op.src.iter().any(|s| matches!(s.place, Place::Array { rel: true, .. })) || op.store.is_some_and(|s| s.3),
                 index_users: 0,
                 // MULADD_IEEE in T is in published code of this family; its scaling forms are not.
@@ -260,7 +260,7 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir, names: &Numbering) -> Graph
             }
             control = Some(i);
         }
-        if matches!(op.kind, Kind::Pred) {
+        if matches!(op.kind, Kind::Pred(_)) {
             for j in 0..i {
                 add(i, j, u8::from(!facts[j].alu || mir.emulators));
             }
@@ -404,7 +404,7 @@ mod tests {
             }
         }
         // Where lanes part, everything else is done.
-        let pred = Op { kind: Kind::Pred, ..Op::alu(op2::PRED_SETE, &[Opnd::web(Web(1)), Opnd::bits(0)], None) };
+        let pred = Op { kind: Kind::Pred(None), ..Op::alu(op2::PRED_SETE, &[Opnd::web(Web(1)), Opnd::bits(0)], None) };
         let ops = [copy(2, 3), export(), load(4, element(0, 0, false)), pred];
         let wanted = [(0, Some(0)), (1, Some(1)), (2, Some(0))];
         wanted.iter().for_each(|(first, lat)| assert_eq!(behind(&ops, &webs(16), *first, 3), *lat));

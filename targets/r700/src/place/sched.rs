@@ -895,7 +895,7 @@ fn write_out(ops: &[Op], mut items: Vec<Item>, drafts: Vec<Draft>) -> Vec<Item> 
             unit: t.unit,
             chan: t.chan,
             bank: t.bank,
-            pred: op.kind == Kind::Pred,
+            pred: matches!(op.kind, Kind::Pred(_)),
             omod: op.omod,
             clamp: op.clamp,
         }

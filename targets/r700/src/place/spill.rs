@@ -232,7 +232,7 @@ fn cut(mir: &mut Mir, ops: Vec<Op>, slots: &BTreeMap<Web, u32>, out: &mut Vec<St
     let mut own: BTreeMap<Web, Own> = BTreeMap::new();
     let mut piece: Vec<Op> = Vec::new();
     for (mut op, bound) in ops.into_iter().zip(bound) {
-        let before_branch = op.kind == Kind::Pred && own.values().any(|o| o.stored);
+        let before_branch = matches!(op.kind, Kind::Pred(_)) && own.values().any(|o| o.stored);
         if !bound && (piece.len() >= PIECE || before_branch) {
             flush(mir, &mut piece, &mut own, slots, out);
         }
@@ -309,12 +309,12 @@ mod tests {
     fn what_is_spilled_is_written_before_the_branch() {
         let mut mir = Mir::default();
         let [a, b] = [0, 1].map(|_| mir.web());
-        let test = || Op { kind: Kind::Pred, ..Op::alu(op2::PRED_SETNE_INT, &[Opnd::web(a), Opnd::bits(0)], None) };
+        let test = || Op { kind: Kind::Pred(None), ..Op::alu(op2::PRED_SETNE_INT, &[Opnd::web(a), Opnd::bits(0)], None) };
         let out = pieces(mir.clone(), vec![copy(b, a), test()], b);
-        assert!(matches!(&out[..], [x, y] if matches!(x[..], [Kind::Alu, Kind::Write(_)]) && matches!(y[..], [Kind::Pred])), "{out:?}");
+        assert!(matches!(&out[..], [x, y] if matches!(x[..], [Kind::Alu, Kind::Write(_)]) && matches!(y[..], [Kind::Pred(_)])), "{out:?}");
         // What is only read need not be.
         let out = pieces(mir, vec![copy(a, b), test()], b);
-        assert!(matches!(&out[..], [x] if matches!(x[..], [Kind::Fetch(_), Kind::Alu, Kind::Pred])), "{out:?}");
+        assert!(matches!(&out[..], [x] if matches!(x[..], [Kind::Fetch(_), Kind::Alu, Kind::Pred(_)])), "{out:?}");
     }
 
     #[test]

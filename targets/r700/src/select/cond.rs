@@ -5,7 +5,7 @@ use crate::isa::forms::{op2, op3};
 use crate::select::mir::*;
 use retroshade_emit::form::FormId;
 use retroshade_ir::types::I1;
-use retroshade_ir::{FloatCC, Imm, IntCC, Opcode, Scalar, Value};
+use retroshade_ir::{Block, FloatCC, Imm, IntCC, Opcode, Scalar, Value};
 
 /// A relation that the machine compares by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,11 +162,11 @@ impl Lower<'_> {
         o
     }
 
-    /// Emits PRED_SET for a condition; returns whether the arms must be exchanged. `keep`: they must not.
-    pub(super) fn predicate(&mut self, v: Value, inverted: bool, keep: bool) -> bool {
+    /// Emits PRED_SET for the condition of a block's branch; returns whether the arms must be exchanged. `keep`: they must not.
+    pub(super) fn predicate(&mut self, from: Block, v: Value, inverted: bool, keep: bool) -> bool {
         if let Some([a, b]) = self.both(v, inverted) {
             let mut op = Op::alu(op2::PRED_SETGT_INT, &[a, b], None);
-            op.kind = Kind::Pred;
+            op.kind = Kind::Pred(Some(from));
             self.push(op);
             return false;
         }
@@ -188,7 +188,7 @@ impl Lower<'_> {
         let (form, src) = self.known_to_emulators(form, src, op2::PRED_SETNE_INT);
         let src = self.operands(form, &src);
         let mut op = Op::alu(form, &src, None);
-        op.kind = Kind::Pred;
+        op.kind = Kind::Pred(Some(from));
         self.push(op);
         swap
     }

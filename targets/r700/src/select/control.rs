@@ -21,7 +21,7 @@ impl Lower<'_> {
                     let leaves = |n: &[Node]| n.iter().any(|x| matches!(x, Node::Break | Node::Continue));
                     let exchange = leaves(then) && !leaves(other) || self.trivial(then) && !leaves(other);
                     let (then, other) = if exchange { (other, then) } else { (then, other) };
-                    let swapped = self.predicate(*cond, exchange, leaves(other) && !leaves(then));
+                    let swapped = self.predicate(*from, *cond, exchange, leaves(other) && !leaves(then));
                     let (then, other) = if swapped { (other, then) } else { (then, other) };
                     out.push(Step::Code(self.take_code()));
                     let then = self.arm(then)?;

@@ -188,8 +188,8 @@ pub enum Kind {
     Alu,
     /// Four slots at once: operands 2k and 2k+1 belong to slot k.
     Reduce,
-    /// PRED_SET* that updates the execute mask: the last group of its clause.
-    Pred,
+    /// PRED_SET* that updates the execute mask: the last group of its clause. The IR's block whose branch it decides, if it decides one.
+    Pred(Option<Block>),
     /// KILL*.
     Kill,
     /// MOVA_INT to AR.x.
@@ -207,7 +207,7 @@ pub enum Kind {
 impl Kind {
     /// Whether it occupies ALU slots.
     pub fn is_alu(&self) -> bool {
-        matches!(self, Kind::Alu | Kind::Reduce | Kind::Pred | Kind::Kill | Kind::Mova)
+        matches!(self, Kind::Alu | Kind::Reduce | Kind::Pred(_) | Kind::Kill | Kind::Mova)
     }
 }
 
@@ -264,6 +264,10 @@ impl Op {
     /// Whether the form has three operands.
     pub fn is_op3(&self) -> bool {
         TABLE.form(self.form).ext.format == Format::Op3
+    }
+    /// The IR's block whose branch the operation decides.
+    pub fn decides(&self) -> Option<Block> {
+        if let Kind::Pred(from) = self.kind { from } else { None }
     }
     /// The short opcode name.
     pub fn name(&self) -> &'static str {

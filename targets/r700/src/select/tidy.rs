@@ -316,7 +316,7 @@ fn level(mir: &mut Mir, steps: Vec<Step>) -> Vec<Step> {
                     continue;
                 }
                 let flag = mir.web();
-                let ask = |form, value| Op { kind: Kind::Pred, ..Op::alu(form, &[Opnd::web(flag), Opnd::bits(value)], None) };
+                let ask = |form, value| Op { kind: Kind::Pred(None), ..Op::alu(form, &[Opnd::web(flag), Opnd::bits(value)], None) };
                 if let Some(Step::Code(c)) = out.last_mut() {
                     c.insert(0, set(flag, GO_ON));
                 }
@@ -358,7 +358,7 @@ fn arm(mir: &mut Mir, steps: Vec<Step>, flag: Web) -> Vec<Step> {
                 let rest = arm(mir, steps.collect(), flag);
                 if !rest.is_empty() {
                     let ask = Op::alu(op2::PRED_SETE_INT, &[Opnd::web(flag), Opnd::bits(GO_ON)], None);
-                    out.push(Step::Code(vec![Op { kind: Kind::Pred, ..ask }]));
+                    out.push(Step::Code(vec![Op { kind: Kind::Pred(None), ..ask }]));
                     out.push(Step::If { then: rest, other: Vec::new() });
                 }
                 return out;
@@ -389,7 +389,7 @@ fn branch(mir: &mut Mir, then: Vec<Step>, other: Vec<Step>, out: &mut Vec<Step>)
         return out.push(Step::If { then, other });
     }
     if let Some(Step::Code(c)) = out.last_mut()
-        && c.last().is_some_and(|o| o.kind == Kind::Pred)
+        && c.last().is_some_and(|o| matches!(o.kind, Kind::Pred(_)))
     {
         c.pop();
     }
@@ -397,7 +397,7 @@ fn branch(mir: &mut Mir, then: Vec<Step>, other: Vec<Step>, out: &mut Vec<Step>)
 
 /// Two pieces without control flow between them are one, unless the first writes something out: that is done last in a piece.
 fn code(c: Vec<Op>, out: &mut Vec<Step>) {
-    let goes_on = |o: &Op| o.is_alu() && o.kind != Kind::Pred || matches!(o.kind, Kind::Fetch(_));
+    let goes_on = |o: &Op| o.is_alu() && !matches!(o.kind, Kind::Pred(_)) || matches!(o.kind, Kind::Fetch(_));
     match out.last_mut() {
         Some(Step::Code(before)) if before.iter().all(goes_on) => before.extend(c),
         _ if c.is_empty() => {}

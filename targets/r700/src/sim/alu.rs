@@ -112,6 +112,7 @@ impl Machine<'_> {
                         (Effect::Index, _) if run => l.ar[s.chan as usize & 3] = o.value as i32,
                         (Effect::Kill, Some(t)) if run => l.killed |= t,
                         (Effect::Predicate, Some(t)) if run => {
+                            let t = t ^ self.turning.turns(self.first + lane as u32, at * 8);
                             if s.update_pred {
                                 l.pred = t;
                             }

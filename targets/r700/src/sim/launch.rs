@@ -6,7 +6,7 @@ use crate::isa::program::Program;
 use crate::legal::numerics::clip_w;
 use crate::select::VERTEX_OFFSETS;
 use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage};
-use retroshade_lower::SimError;
+use retroshade_lower::{Course, SimError, Turning};
 use std::collections::BTreeMap;
 
 /// The contents of the constant buffers, from the uniforms' values; behind them the constant file.
@@ -64,12 +64,13 @@ fn vertex_index(module: &Module, inv: &InvocationInputs, n: usize) -> u32 {
 
 /// Executes a program on all invocations. A vertex program's inputs come by its fetch shader where there is one.
 pub fn run(program: &Program, fetch: Option<&Program>, module: &Module, abi: &Abi, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-    run_in(Reading::LeaveAlone, program, fetch, module, abi, env)
+    run_in(Reading::LeaveAlone, Course::default(), program, fetch, module, abi, env)
 }
 
-/// As [`run`], in one of the readings.
+/// As [`run`], in one of the readings and on a course.
 pub fn run_in(
     reading: Reading,
+    course: Course,
     program: &Program,
     fetch: Option<&Program>,
     module: &Module,
@@ -98,6 +99,8 @@ pub fn run_in(
             fuel: FUEL,
             unacknowledged: false,
             valid_only: false,
+            turning: course.turning(),
+            first: number as u32,
             fetch: fetch.filter(|_| fetched),
             attributes: attributes.as_deref().unwrap_or(&[]),
         };
@@ -197,6 +200,8 @@ pub fn copied(program: &Program, module: &Module, abi: &Abi, vertices: &[Vec<Vec
             fetch: None,
             attributes: &[],
             unacknowledged: false,
+            turning: Turning::default(),
+            first: 0,
             valid_only: false,
         };
         m.execute()?;

@@ -20,7 +20,7 @@ use crate::isa::program::{Program, fetch_space};
 use crate::isa::word::Word;
 use launch::Attribute;
 use retroshade_ir::{Module, ShaderEnv};
-use retroshade_lower::SimError;
+use retroshade_lower::{SimError, Turning};
 use std::collections::BTreeMap;
 
 const LANES: usize = 64;
@@ -119,6 +119,9 @@ struct Machine<'a> {
     attributes: &'a [Attribute],
     /// Whether a write to scratch memory is on its way.
     unacknowledged: bool,
+    /// Which branches are turned, and the number of the first lane, as invocations count.
+    turning: Turning<'a>,
+    first: u32,
     /// Whether the current instruction leaves killed lanes out (VALID_PIXEL_MODE).
     valid_only: bool,
 }
