@@ -58,8 +58,9 @@ fn compiled() -> CompiledShader {
     retroshade_pica::isa().compile(&module, &Options::default()).unwrap()
 }
 
+/// No search: no inputs come to an end.
 fn check(shader: &CompiledShader, detours: usize) -> Result<Seen, String> {
-    check_with(retroshade_pica::isa(), shader, Effort { detours, ..Effort::default() }, &Cancel::default())
+    check_with(retroshade_pica::isa(), shader, Effort { search: 0, detours, ..Effort::default() }, &Cancel::default())
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn damage_there_is_noticed() {
         let bad = with_code(&shader, code);
         if validate(retroshade_pica::isa(), &bad).is_ok_and(|found| found.is_empty()) {
             judged += 1;
-            assert!(check(&bad, 0).is_ok(), "no inputs come to an end");
+            assert!(check(&bad, 0).is_ok());
             noticed += usize::from(check(&bad, Effort::default().detours).is_err());
         }
     }
