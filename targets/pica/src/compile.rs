@@ -9,7 +9,7 @@
 use crate::abi::{self, Abi};
 use crate::container::{Shbin, header, tables};
 use crate::emit::descriptors::ENTRIES;
-use crate::emit::{Emitted, descriptor_spill, emit, used_registers};
+use crate::emit::{Emitted, branches, descriptor_spill, emit, used_registers};
 use crate::isa::asm::{self, LinkError};
 use crate::isa::dis;
 use crate::isa::forms::Op;
@@ -23,8 +23,7 @@ use crate::place::{Places, check, lanes, order, place};
 use crate::select::mir::Program;
 use crate::select::operands::prepare;
 use indexmap::IndexMap;
-use retroshade_ir::interp::Branch;
-use retroshade_ir::{Block, FuncId, Function, Inst, Module, Opcode, Span, Stage};
+use retroshade_ir::{FuncId, Function, Inst, Module, Opcode, Span, Stage};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Trace, climb, search, shortlist};
 use std::cell::Cell;
@@ -612,7 +611,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
         extra.insert("regalloc", done.registers().into_bytes());
         extra.insert("hex", hex(&done.emitted.code, &bin).into_bytes());
     }
-    let branch = |(word, n, block): &(u32, usize, Block)| Some((4 * word, Branch { func: *functions.get(*n)?, block: *block }));
+    let branches = branches::named(&done.emitted, &done.program, &module, &functions);
     Ok(CompiledShader {
         target: "pica",
         chip: None,
@@ -633,7 +632,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
         asm: text,
         extra,
         dumps: trace.into_dumps(),
-        branches: done.emitted.branches.iter().filter_map(branch).collect(),
+        branches,
         seen: None,
     })
 }

@@ -3,6 +3,7 @@
 //! Ifs become IFC/IFU with their parts, unless a loop's exit lies inside; then, and for loops, jumps at block level are
 //! used, which leave nothing on the stacks. Facts: ISA sheet sections 10 and 11.
 
+pub mod branches;
 pub mod descriptor_spill;
 pub mod descriptors;
 pub mod jumps;
