@@ -9,7 +9,7 @@
 use crate::abi::{self, Abi};
 use crate::container::{Shbin, header, tables};
 use crate::emit::descriptors::ENTRIES;
-use crate::emit::{Emitted, descriptor_spill, emit, used_registers};
+use crate::emit::{Emitted, branches, descriptor_spill, emit, used_registers};
 use crate::isa::asm::{self, LinkError};
 use crate::isa::dis;
 use crate::isa::forms::Op;
@@ -23,7 +23,7 @@ use crate::place::{Places, check, lanes, order, place};
 use crate::select::mir::Program;
 use crate::select::operands::prepare;
 use indexmap::IndexMap;
-use retroshade_ir::{Function, Inst, Module, Opcode, Span, Stage};
+use retroshade_ir::{FuncId, Function, Inst, Module, Opcode, Span, Stage};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Trace, climb, search, shortlist};
 use std::cell::Cell;
@@ -433,6 +433,8 @@ struct Draft<'o> {
     module: Module,
     trace: Trace<'o>,
     abi: Abi,
+    /// Its functions: the entry, then those that stay procedures.
+    functions: Vec<FuncId>,
     /// As it was selected.
     selected: Packed,
     /// The first packing.
@@ -469,6 +471,7 @@ fn drafted<'o>(legal: Legal<'o>, way: Variant, options: &Options) -> Result<Draf
     let Legal { module, structures, mut trace, .. } = legal;
     let abi = abi::assign(&module, abi::Layout::of(options))?;
     let limit = most_words(module.stage);
+    let functions = structures.iter().map(|s| s.0).collect();
     let selected: Packed = crate::select::lower(&module, &abi, &structures)?;
     trace.text(Phase::Select, || selected.0.to_string());
     too_many(selected.0.blocks.iter().map(|b| b.nodes.len()).sum(), 64 * limit, &selected.0, limit)?;
@@ -497,7 +500,7 @@ fn drafted<'o>(legal: Legal<'o>, way: Variant, options: &Options) -> Result<Draf
         // Who fits at once comes first.
         _ => usize::MAX / 2,
     };
-    Ok(Draft { way, module, trace, abi, selected, packed, outcome, rounds, words })
+    Ok(Draft { way, module, trace, abi, functions, selected, packed, outcome, rounds, words })
 }
 
 /// The packing with the shortest program, and what merging pairs of operations makes of it.
@@ -558,7 +561,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
         OptLevel::O0 | OptLevel::O1 => draft.outcome.take(),
         _ => improved(&mut draft, limit, budget),
     };
-    let Draft { module, mut trace, mut abi, packed: (p, structures), .. } = draft;
+    let Draft { module, mut trace, mut abi, functions, packed: (p, structures), .. } = draft;
     trace.text(Phase::Pack, || p.to_string());
     too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 64 * limit, &p, limit)?;
     let mut done = match ready.unwrap_or_else(|| finish(&p, &structures, true, &mut 0)) {
@@ -608,6 +611,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
         extra.insert("regalloc", done.registers().into_bytes());
         extra.insert("hex", hex(&done.emitted.code, &bin).into_bytes());
     }
+    let branches = branches::named(&done.emitted, &done.program, &module, &functions);
     Ok(CompiledShader {
         target: "pica",
         chip: None,
@@ -628,7 +632,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
         asm: text,
         extra,
         dumps: trace.into_dumps(),
-        branches: Vec::new(),
+        branches,
         seen: None,
     })
 }
@@ -637,7 +641,8 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
 fn link(e: &mut Emitted) -> Result<asm::Linked, LinkError> {
     match asm::link(&e.code) {
         Err(LinkError::Descriptors(_, _, true)) => {
-            let fits = descriptor_spill::split_mads(&mut e.code, &mut e.spans, &mut [&mut e.main]);
+            let mut marks: Vec<&mut u32> = e.branches.iter_mut().map(|b| &mut b.0).chain([&mut e.main]).collect();
+            let fits = descriptor_spill::split_mads(&mut e.code, &mut e.spans, &mut marks);
             e.registers = if fits { used_registers(&e.code) } else { e.registers };
             asm::link(&e.code)
         }

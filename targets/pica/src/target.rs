@@ -7,7 +7,9 @@ use crate::legal::numerics;
 use crate::{compile, sim};
 use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::validate::Program;
-use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
+use retroshade_lower::{
+    AsmOutput, CompileError, CompiledShader, Course, Options, SimError, Simulator, Syntax, TargetIsa, TextError, TextOptions,
+};
 
 struct Pica;
 
@@ -58,7 +60,11 @@ impl TargetIsa for Pica {
         compile::compile(module, options)
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        sim::simulate(shader, env)
+        sim::Loaded::new(shader)?.run(env, Course::default())
+    }
+    fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
+        let program = sim::Loaded::new(shader)?;
+        Ok(Box::new(move |env, course| program.run(env, course)))
     }
     fn link(&self, shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
         match shaders {

@@ -5,7 +5,7 @@ mod way;
 
 use retroshade_ir::{FuncId, Function, Imm, Opcode, Scalar, Type};
 use retroshade_lower::Options;
-use retroshade_lower::testing::{Profile, check_random, program_count, random_program};
+use retroshade_lower::testing::{Profile, check_random, program_seeds, random_program};
 use retroshade_pica::compile::compile_keeping;
 use way::Way;
 
@@ -13,7 +13,7 @@ const PROGRAMS: u64 = 900;
 
 #[test]
 fn random_programs() {
-    let s = check_random(&Way(compile_keeping), &Profile::pica_procedures(), 0..program_count(PROGRAMS)).unwrap_or_else(|e| panic!("{e}"));
+    let s = check_random(&Way(compile_keeping), &Profile::pica_procedures(), program_seeds(PROGRAMS)).unwrap_or_else(|e| panic!("{e}"));
     println!("{s:?}");
     assert!(s.agree * 3 > (s.refused + s.limited) * 4, "{s:?}");
 }

@@ -24,8 +24,8 @@ pub fn thread(items: &mut Vec<Item>, truth: u8) {
 fn targets(items: &[Item], out: &mut Vec<usize>) {
     for i in items {
         match i {
-            Item::Jump(_, to) => out.push(*to),
-            Item::If(_, a, b) => {
+            Item::Jump(_, to, _) => out.push(*to),
+            Item::If(_, _, a, b) => {
                 targets(a, out);
                 targets(b, out);
             }
@@ -40,7 +40,7 @@ fn drop_labels(items: &mut Vec<Item>, wanted: &[usize]) {
     items.retain(|i| !matches!(i, Item::Label(l) if !wanted.contains(l)));
     for i in items {
         match i {
-            Item::If(_, a, b) => {
+            Item::If(_, _, a, b) => {
                 drop_labels(a, wanted);
                 drop_labels(b, wanted);
             }
@@ -73,7 +73,7 @@ fn shorten(items: &mut Vec<Item>, truth: u8) -> bool {
     let mut changed = false;
     for i in items.iter_mut() {
         match i {
-            Item::If(_, a, b) => changed |= shorten(a, truth) | shorten(b, truth),
+            Item::If(_, _, a, b) => changed |= shorten(a, truth) | shorten(b, truth),
             Item::For(_, a) => changed |= shorten(a, truth),
             _ => {}
         }
@@ -83,7 +83,7 @@ fn shorten(items: &mut Vec<Item>, truth: u8) -> bool {
     for (k, i) in items.iter().enumerate() {
         let Item::Label(l) = i else { continue };
         let next = items[k..].iter().find(|i| !matches!(i, Item::Label(_)));
-        if let Some(Item::Jump(j, to)) = next
+        if let Some(Item::Jump(j, to, _)) = next
             && always(j, truth)
             && to != l
         {
@@ -91,7 +91,7 @@ fn shorten(items: &mut Vec<Item>, truth: u8) -> bool {
         }
     }
     for i in items.iter_mut() {
-        if let Item::Jump(_, to) = i {
+        if let Item::Jump(_, to, _) = i {
             // Loops without an end lead in circles.
             for _ in 0..leads.len() {
                 let Some(next) = leads.get(to) else { break };
@@ -103,16 +103,18 @@ fn shorten(items: &mut Vec<Item>, truth: u8) -> bool {
     while k < items.len() {
         let behind = &items[k + 1..];
         match (&items[k], behind.first()) {
-            (Item::Jump(_, to), _) if here(behind, *to) => {
+            (Item::Jump(_, to, _), _) if here(behind, *to) => {
                 items.remove(k);
                 changed = true;
             }
-            (Item::Jump(i, over), Some(Item::Jump(j, to))) if !always(i, truth) && always(j, truth) && here(&behind[1..], *over) => {
-                items[k] = Item::Jump(inverse(i), *to);
+            (Item::Jump(i, over, decides), Some(Item::Jump(j, to, _)))
+                if !always(i, truth) && always(j, truth) && here(&behind[1..], *over) =>
+            {
+                items[k] = Item::Jump(inverse(i), *to, *decides);
                 items.remove(k + 1);
                 changed = true;
             }
-            (Item::Jump(i, _), Some(next)) if always(i, truth) && !matches!(next, Item::Label(_)) && dead(next, behind.len()) => {
+            (Item::Jump(i, ..), Some(next)) if always(i, truth) && !matches!(next, Item::Label(_)) && dead(next, behind.len()) => {
                 items.remove(k + 1);
                 changed = true;
             }
@@ -137,10 +139,10 @@ mod tests {
     const TRUTH: u8 = 15;
 
     fn always_to(label: usize) -> Item {
-        Item::Jump(Instr { uniform: TRUTH, ..Instr::new(Op::Jmpu) }, label)
+        Item::Jump(Instr { uniform: TRUTH, ..Instr::new(Op::Jmpu) }, label, None)
     }
     fn when(bit: u8, set: bool, label: usize) -> Item {
-        Item::Jump(Instr { uniform: bit, num: u8::from(!set), ..Instr::new(Op::Jmpu) }, label)
+        Item::Jump(Instr { uniform: bit, num: u8::from(!set), ..Instr::new(Op::Jmpu) }, label, None)
     }
     fn plain() -> Item {
         Item::I(Instr::new(Op::Nop), Span::NONE)
@@ -150,10 +152,11 @@ mod tests {
         let of = |i: &Item| match i {
             Item::I(..) => ".".to_string(),
             Item::Label(l) => format!("{l}:"),
-            Item::Jump(i, to) if i.op == Op::Jmpu && i.uniform == TRUTH => format!("jump{to}"),
-            Item::Jump(i, to) if i.op == Op::Jmpu => format!("{}b{}->{to}", if i.num & 1 == 1 { "not " } else { "" }, i.uniform),
-            Item::Jump(i, to) => format!("{:?}{}{}->{to}", i.cond.op, u8::from(i.cond.x), u8::from(i.cond.y)),
-            Item::If(_, a, b) => format!("if({})({})", text(a), text(b)),
+            Item::Jump(i, to, _) if i.op == Op::Jmpu && i.uniform == TRUTH => format!("jump{to}"),
+            Item::Jump(i, to, _) if i.op == Op::Jmpu => format!("{}b{}->{to}", if i.num & 1 == 1 { "not " } else { "" }, i.uniform),
+            Item::Jump(i, to, _) => format!("{:?}{}{}->{to}", i.cond.op, u8::from(i.cond.x), u8::from(i.cond.y)),
+            Item::If(_, _, a, b) => format!("if({})({})", text(a), text(b)),
+            Item::Break(..) => "break".to_string(),
             Item::For(_, a) => format!("for({})", text(a)),
         };
         items.iter().map(of).collect::<Vec<_>>().join(" ")
@@ -169,7 +172,7 @@ mod tests {
         assert_eq!(threaded(around(when(3, true, 1))), "not b3->2 . 2: .");
         assert_eq!(threaded(around(when(3, false, 1))), "b3->2 . 2: .");
         let flags = Cond { op: CondOp::And, x: true, y: false };
-        let jump = Item::Jump(Instr { cond: flags, ..Instr::new(Op::Jmpc) }, 1);
+        let jump = Item::Jump(Instr { cond: flags, ..Instr::new(Op::Jmpc) }, 1, None);
         assert_eq!(threaded(around(jump)), "Or01->2 . 2: .");
     }
 
@@ -194,7 +197,7 @@ mod tests {
     #[test]
     fn the_word_behind_the_last_jump_stays() {
         let arm = vec![plain(), always_to(1), plain(), plain()];
-        let items = vec![Item::If(Instr::new(Op::Ifu), arm, Vec::new()), plain(), Item::Label(1), plain()];
+        let items = vec![Item::If(Instr::new(Op::Ifu), None, arm, Vec::new()), plain(), Item::Label(1), plain()];
         assert_eq!(threaded(items), "if(. jump1 .)() . 1: .");
         assert_eq!(threaded(vec![Item::Label(1), plain(), always_to(1), plain()]), "1: . jump1 .");
         // Behind a jump that may not be taken everything stays.

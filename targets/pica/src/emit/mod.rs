@@ -3,6 +3,7 @@
 //! Ifs become IFC/IFU with their parts, unless a loop's exit lies inside; then, and for loops, jumps at block level are
 //! used, which leave nothing on the stacks. Facts: ISA sheet sections 10 and 11.
 
+pub mod branches;
 pub mod descriptor_spill;
 pub mod descriptors;
 pub mod jumps;
@@ -88,10 +89,12 @@ pub enum Item {
     I(Instr, Span),
     /// A place that jumps lead to.
     Label(usize),
-    /// A jump; the condition stands in the instruction.
-    Jump(Instr, usize),
-    /// IFC or IFU with its two parts.
-    If(Instr, Vec<Item>, Vec<Item>),
+    /// A jump; the condition stands in the instruction. Where it decides the branch of a block, that block.
+    Jump(Instr, usize, Option<Block>),
+    /// BREAKC, which decides the branch of a block.
+    Break(Instr, Block),
+    /// IFC or IFU with its two parts, and the block whose branch it decides.
+    If(Instr, Option<Block>, Vec<Item>, Vec<Item>),
     /// LOOP with its body.
     For(Instr, Vec<Item>),
 }
@@ -113,6 +116,8 @@ pub struct Emitted {
     pub main: u32,
     /// Repeated sequences that became procedures.
     pub sequences: usize,
+    /// Words that decide branches: the function, from 0 for the entry, and the block.
+    pub branches: Vec<(u32, usize, Block)>,
 }
 
 struct Emitter<'a> {
@@ -203,7 +208,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure], outlined: bo
         if n > 0 && !items.is_empty() && !ends_plain(&items) {
             items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
         }
-        flatten(items, &mut out, &mut labels, &mut jumps)?;
+        flatten(items, n, &mut out, &mut labels, &mut jumps)?;
         starts.push((start, out.code.len() - start));
         if n == 0 {
             out.main = out.code.len() as u32;
@@ -248,16 +253,28 @@ fn size(items: &[Item]) -> usize {
     items
         .iter()
         .map(|i| match i {
-            Item::I(..) | Item::Jump(..) => 1,
+            Item::I(..) | Item::Jump(..) | Item::Break(..) => 1,
             Item::Label(_) => 0,
-            Item::If(_, a, b) => 1 + size(a) + size(b),
+            Item::If(_, _, a, b) => 1 + size(a) + size(b),
             Item::For(_, a) => 1 + size(a),
         })
         .sum()
 }
 
-fn flatten(items: Vec<Item>, out: &mut Emitted, labels: &mut [usize], jumps: &mut Vec<(usize, usize)>) -> Result<(), String> {
+fn flatten(
+    items: Vec<Item>,
+    function: usize,
+    out: &mut Emitted,
+    labels: &mut [usize],
+    jumps: &mut Vec<(usize, usize)>,
+) -> Result<(), String> {
     for i in items {
+        let at = out.code.len();
+        let mut flow = |i: Instr, decides: Option<Block>| {
+            out.code.push(i);
+            out.spans.push(Span::NONE);
+            out.branches.extend(decides.map(|b| (at as u32, function, b)));
+        };
         match i {
             Item::I(i, span) => {
                 if i.op == Op::Mova && out.code.last().is_some_and(|l| l.op == Op::Mova) {
@@ -267,26 +284,22 @@ fn flatten(items: Vec<Item>, out: &mut Emitted, labels: &mut [usize], jumps: &mu
                 out.code.push(i);
                 out.spans.push(span);
             }
-            Item::Label(l) => labels[l] = out.code.len(),
-            Item::Jump(i, l) => {
-                jumps.push((out.code.len(), l));
-                out.code.push(i);
-                out.spans.push(Span::NONE);
+            Item::Label(l) => labels[l] = at,
+            Item::Jump(i, l, decides) => {
+                jumps.push((at, l));
+                flow(i, decides);
             }
+            Item::Break(i, block) => flow(i, Some(block)),
             Item::For(i, body) => {
-                let at = out.code.len();
-                out.code.push(i);
-                out.spans.push(Span::NONE);
-                flatten(body, out, labels, jumps)?;
+                flow(i, None);
+                flatten(body, function, out, labels, jumps)?;
                 out.code[at].target = (out.code.len() - 1) as u16;
             }
-            Item::If(i, then, other) => {
-                let at = out.code.len();
-                out.code.push(i);
-                out.spans.push(Span::NONE);
-                flatten(then, out, labels, jumps)?;
+            Item::If(i, decides, then, other) => {
+                flow(i, decides);
+                flatten(then, function, out, labels, jumps)?;
                 let else_at = out.code.len();
-                flatten(other, out, labels, jumps)?;
+                flatten(other, function, out, labels, jumps)?;
                 out.code[at].target = else_at as u16;
                 out.code[at].num = u8::try_from(out.code.len() - else_at).map_err(|_| "an else part is too long".to_string())?;
             }
@@ -303,7 +316,7 @@ fn runs<'a>(items: &'a [Item], out: &mut Vec<Vec<&'a Instr>>) {
             Item::I(x, _) if x.has_descriptor() => run.push(x),
             _ => out.push(std::mem::take(&mut run)),
         }
-        if let Item::If(_, a, b) = i {
+        if let Item::If(_, _, a, b) = i {
             runs(a, out);
             runs(b, out);
         }
@@ -318,7 +331,7 @@ fn runs<'a>(items: &'a [Item], out: &mut Vec<Vec<&'a Instr>>) {
 fn replace(items: &mut Vec<Item>, body: &[Instr], call: Instr) -> usize {
     let (mut n, mut k, mut kept) = (0, 0, 0);
     while k < items.len() {
-        if let Item::If(_, a, b) = &mut items[k] {
+        if let Item::If(_, _, a, b) = &mut items[k] {
             for part in [a, b] {
                 n += replace(part, body, call);
                 if !part.is_empty() && !ends_plain(part) {
@@ -452,11 +465,7 @@ impl Emitter<'_> {
         for n in nodes {
             match n {
                 Tree::Block(b) => self.block(*self.order.get(b).ok_or("a block is missing")?, &mut out)?,
-                Tree::If { from, then, other, .. } => {
-                    let from = *self.order.get(from).ok_or("a block is missing")?;
-                    let test = self.p.blocks[from].test.clone().ok_or("a branch without test")?;
-                    self.branch(&test, then, other, depth, &mut out)?;
-                }
+                Tree::If { from, then, other, .. } => self.branch(*from, then, other, depth, &mut out)?,
                 Tree::Loop { header, body } => match self.count(*header) {
                     Some(c) => self.counted(c, body, depth, &mut out)?,
                     None => self.looped(body, &mut out)?,
@@ -497,22 +506,29 @@ impl Emitter<'_> {
     fn always(&mut self, label: usize, out: &mut Vec<Item>) {
         if let Some(b) = self.p.truth {
             self.truth = true;
-            return out.push(Item::Jump(Instr { uniform: b, ..Instr::new(Op::Jmpu) }, label));
+            return out.push(Item::Jump(Instr { uniform: b, ..Instr::new(Op::Jmpu) }, label, None));
         }
         let cond = holds(out);
-        out.push(Item::Jump(Instr { cond, ..Instr::new(Op::Jmpc) }, label));
+        out.push(Item::Jump(Instr { cond, ..Instr::new(Op::Jmpc) }, label, None));
     }
 
-    /// Jumps to a label where the test holds.
-    fn jump_if(&mut self, test: &Test, label: usize, out: &mut Vec<Item>) -> Result<(), String> {
-        match test {
-            Test::Bool(b, want) => out.push(Item::Jump(Instr { uniform: *b, num: !want as u8, ..Instr::new(Op::Jmpu) }, label)),
+    /// Jumps to a label where the test holds, which may be that of a block's branch.
+    fn jump_if(&mut self, test: &Test, label: usize, decides: Option<Block>, out: &mut Vec<Item>) -> Result<(), String> {
+        let jump = match test {
+            Test::Bool(b, want) => Instr { uniform: *b, num: !want as u8, ..Instr::new(Op::Jmpu) },
             Test::Flags(_, cond) => {
                 out.push(self.compare(test)?);
-                out.push(Item::Jump(Instr { cond: *cond, ..Instr::new(Op::Jmpc) }, label));
+                Instr { cond: *cond, ..Instr::new(Op::Jmpc) }
             }
-        }
+        };
+        out.push(Item::Jump(jump, label, decides));
         Ok(())
+    }
+
+    /// The test of the branch that ends a block.
+    fn test(&self, block: Block) -> Result<Test, String> {
+        let n = *self.order.get(&block).ok_or("a block is missing")?;
+        self.p.blocks[n].test.clone().ok_or_else(|| "a branch without test".to_string())
     }
 
     fn compare(&self, test: &Test) -> Result<Item, String> {
@@ -525,14 +541,15 @@ impl Emitter<'_> {
         Ok(Item::I(i, Span::NONE))
     }
 
-    fn branch(&mut self, test: &Test, then: &[Tree], other: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
+    fn branch(&mut self, from: Block, then: &[Tree], other: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
+        let mut test = self.test(from)?;
         if let (Some(Some((_, exit))), [Tree::Break], []) = (self.loops.last(), then, other) {
-            return self.jump_if(test, *exit, out);
+            return self.jump_if(&test, *exit, Some(from), out);
         }
         if let (Some(Some((_, exit))), [], [Tree::Break]) = (self.loops.last(), then, other) {
-            return self.jump_if(&test.not(), *exit, out);
+            return self.jump_if(&test.not(), *exit, Some(from), out);
         }
-        if self.loops.last() == Some(&None) && (leaves(then) || leaves(other)) && self.break_if(test, then, other, depth, out)? {
+        if self.loops.last() == Some(&None) && (leaves(then) || leaves(other)) && self.break_if(from, then, other, depth, out)? {
             return Ok(());
         }
         let jumps = leaves(then) || leaves(other) || depth >= self.if_depth || self.jumps_back(then) || self.jumps_back(other);
@@ -542,7 +559,6 @@ impl Emitter<'_> {
         let mut b = self.list(other, depth + 1)?;
         // Behind both parts: what either leaves.
         self.held = std::array::from_fn(|k| self.held[k].filter(|h| behind[k] == Some(*h)));
-        let mut test = test.clone();
         if size(&a) == 0 && size(&b) == 0 {
             // Labels of inner loops may remain.
             out.append(&mut a);
@@ -557,7 +573,7 @@ impl Emitter<'_> {
         }
         if jumps || size(&b) > 250 || matches!(test, Test::Bool(_, false)) {
             let (second, end) = (self.label(), self.label());
-            self.jump_if(&test.not(), second, out)?;
+            self.jump_if(&test.not(), second, Some(from), out)?;
             out.append(&mut a);
             if size(&b) > 0 {
                 self.always(end, out);
@@ -581,16 +597,16 @@ impl Emitter<'_> {
                 Instr { cond: *cond, ..Instr::new(Op::Ifc) }
             }
         };
-        out.push(Item::If(flow, a, b));
+        out.push(Item::If(flow, Some(from), a, b));
         Ok(())
     }
 
     /// Leaves a counted loop where the test holds, if nothing on the way out needs more than the flags, which last while
     /// values are passed on; says whether it did.
-    fn break_if(&mut self, test: &Test, then: &[Tree], other: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<bool, String> {
+    fn break_if(&mut self, from: Block, then: &[Tree], other: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<bool, String> {
         let (arm, leave) = match (then, other) {
-            (arm, []) => (arm, test.clone()),
-            ([], arm) => (arm, test.not()),
+            (arm, []) => (arm, self.test(from)?),
+            ([], arm) => (arm, self.test(from)?.not()),
             _ => return Ok(false),
         };
         let (Test::Flags(_, cond), Some((Tree::Break, blocks))) = (&leave, arm.split_last()) else { return Ok(false) };
@@ -604,13 +620,16 @@ impl Emitter<'_> {
             return Ok(false);
         }
         out.push(self.compare(&leave)?);
-        if !items.is_empty() {
-            let skip = self.label();
-            out.push(Item::Jump(Instr { cond: cond.not(), ..Instr::new(Op::Jmpc) }, skip));
-            out.append(&mut items);
-            out.push(Item::Label(skip));
+        let leaves = Instr { cond: *cond, ..Instr::new(Op::Breakc) };
+        if items.is_empty() {
+            out.push(Item::Break(leaves, from));
+            return Ok(true);
         }
-        out.push(Item::I(Instr { cond: *cond, ..Instr::new(Op::Breakc) }, Span::NONE));
+        // Where the jump goes, the flags show the way to BREAKC as well.
+        let skip = self.label();
+        out.push(Item::Jump(Instr { cond: cond.not(), ..Instr::new(Op::Jmpc) }, skip, Some(from)));
+        out.append(&mut items);
+        out.extend([Item::Label(skip), Item::I(leaves, Span::NONE)]);
         Ok(true)
     }
 
@@ -631,7 +650,7 @@ impl Emitter<'_> {
         match c.guard {
             Some(b) => {
                 let nop = Item::I(Instr::new(Op::Nop), Span::NONE);
-                out.push(Item::If(Instr { uniform: b, ..Instr::new(Op::Ifu) }, vec![flow, nop], Vec::new()));
+                out.push(Item::If(Instr { uniform: b, ..Instr::new(Op::Ifu) }, None, vec![flow, nop], Vec::new()));
             }
             None => out.push(flow),
         }
@@ -656,10 +675,8 @@ impl Emitter<'_> {
             Some((from, stays, rest)) => {
                 let mut items = self.list(rest, 0)?;
                 out.append(&mut items);
-                let from = *self.order.get(&from).ok_or("a block is missing")?;
-                let test = self.p.blocks[from].test.clone().ok_or("a branch without test")?;
-                let again = if stays { test } else { test.not() };
-                self.jump_if(&again, start, out)?;
+                let again = if stays { self.test(from)? } else { self.test(from)?.not() };
+                self.jump_if(&again, start, Some(from), out)?;
             }
             None => {
                 let mut items = self.list(body, 0)?;
@@ -790,7 +807,7 @@ impl Emitter<'_> {
                 }
                 if !moves.is_empty() {
                     let skip = self.label();
-                    self.jump_if(&test.not(), skip, out)?;
+                    self.jump_if(&test.not(), skip, None, out)?;
                     out.append(&mut moves);
                     out.push(Item::Label(skip));
                 }
@@ -835,7 +852,7 @@ impl Emitter<'_> {
                 compared = Some(test);
             }
             let skip = self.label();
-            out.push(Item::Jump(Instr { cond: cond.not(), ..Instr::new(Op::Jmpc) }, skip));
+            out.push(Item::Jump(Instr { cond: cond.not(), ..Instr::new(Op::Jmpc) }, skip, None));
             out.extend([slot, Item::Label(skip)]);
         }
         out.push(Item::I(Instr::new(Op::Emit), nodes[at].span));

@@ -48,6 +48,10 @@ impl Cond {
             CondOp::Y => Cond { y: !self.y, ..self },
         }
     }
+    /// Flags with which it holds, or does not.
+    pub const fn flags(self, holds: bool) -> [bool; 2] {
+        [self.x == holds, self.y == holds]
+    }
     /// Whether it holds.
     pub const fn holds(self, x: bool, y: bool) -> bool {
         match self.op {

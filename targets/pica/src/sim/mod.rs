@@ -11,8 +11,8 @@ use crate::isa::lint;
 use crate::isa::registers::{Index, Reg, Src};
 use crate::isa::word::Instr;
 use crate::legal::numerics as f24;
-use retroshade_ir::{InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage};
-use retroshade_lower::{CompiledShader, SimError};
+use retroshade_ir::{InvocationInputs, InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage};
+use retroshade_lower::{CompiledShader, Course, SimError};
 use std::collections::VecDeque;
 
 /// Instructions after which a program counts as endless.
@@ -185,8 +185,24 @@ impl Machine {
         }
     }
 
+    /// Whether the condition of a flow instruction holds.
+    fn holds(&self, i: &Instr) -> bool {
+        let uniform = self.b[i.uniform as usize & 15];
+        match i.op {
+            Op::Ifu | Op::Callu => uniform,
+            Op::Jmpu => uniform != (i.num & 1 == 1),
+            Op::Ifc | Op::Callc | Op::Jmpc | Op::Breakc => i.cond.holds(self.cmp[0], self.cmp[1]),
+            _ => true,
+        }
+    }
+
     /// Runs a program from `entry` to END.
     pub fn run(&mut self, code: &[Instr], entry: usize) -> Result<(), SimError> {
+        self.run_turned(code, entry, |_| false)
+    }
+
+    /// As [`Machine::run`], but a condition is turned at the words of which `turns` says so; asked whenever the run comes to one.
+    fn run_turned(&mut self, code: &[Instr], entry: usize, mut turns: impl FnMut(usize) -> bool) -> Result<(), SimError> {
         let mut calls: VecDeque<CallEntry> = VecDeque::new();
         let mut ifs: VecDeque<CallEntry> = VecDeque::new();
         let mut loops: VecDeque<LoopEntry> = VecDeque::new();
@@ -200,7 +216,14 @@ impl Machine {
             let (t, num) = (i.target as usize, i.num as usize);
             let mut new_pc = next;
             let mut broke = false;
-            let holds = i.cond.holds(self.cmp[0], self.cmp[1]);
+            let mut holds = self.holds(i);
+            if turns(pc) {
+                holds = !holds;
+                if matches!(i.op, Op::Ifc | Op::Jmpc | Op::Breakc) {
+                    // Who asks the flags once more gets the same answer.
+                    self.cmp = i.cond.flags(holds);
+                }
+            }
             if i.op == Op::Mova && after_mova {
                 return fault(pc, "two MOVA in a row freeze the chip");
             }
@@ -217,19 +240,14 @@ impl Machine {
                 }
                 Op::Cmp => self.compare(i),
                 Op::Ifc | Op::Ifu => {
-                    if if i.op == Op::Ifc { holds } else { self.b[i.uniform as usize & 15] } {
+                    if holds {
                         push(&mut ifs, CallEntry { at: t, go: t + num }, lint::IF_DEPTH);
                     } else {
                         new_pc = t;
                     }
                 }
                 Op::Call | Op::Callc | Op::Callu => {
-                    let taken = match i.op {
-                        Op::Callc => holds,
-                        Op::Callu => self.b[i.uniform as usize & 15],
-                        _ => true,
-                    };
-                    if taken {
+                    if holds {
                         if calls.len() == lint::CALL_DEPTH {
                             return fault(pc, "calls nest deeper than the stack holds");
                         }
@@ -246,15 +264,14 @@ impl Machine {
                     self.al = n[1] as i64;
                 }
                 Op::Break | Op::Breakc => {
-                    if i.op == Op::Break || holds {
+                    if holds {
                         if loops.is_empty() {
                             return fault(pc, "BREAK without a loop hangs the chip");
                         }
                         broke = true;
                     }
                 }
-                Op::Jmpc if holds => new_pc = t,
-                Op::Jmpu if self.b[i.uniform as usize & 15] != (num & 1 == 1) => new_pc = t,
+                Op::Jmpc | Op::Jmpu if holds => new_pc = t,
                 Op::Jmpc | Op::Jmpu => {}
                 Op::Setemit => set_up = Some(i.emit),
                 Op::Emit => {
@@ -350,61 +367,88 @@ fn from_register(scalar: Scalar, x: f32) -> u32 {
     }
 }
 
-/// Runs a compiled shader on every invocation of an environment.
-pub fn simulate(shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+/// A compiled shader, read for any number of environments.
+pub struct Loaded<'s> {
+    shader: &'s CompiledShader,
+    code: Vec<Instr>,
+    entry: usize,
+    abi: Abi,
+    start: Machine,
+}
+
+impl<'s> Loaded<'s> {
+    /// Reads it from its container.
+    pub fn new(shader: &'s CompiledShader) -> Result<Loaded<'s>, SimError> {
+        let bad = |m: String| SimError::BadEnv(m);
+        let bin = Shbin::read(&shader.container).map_err(|e| bad(e.to_string()))?;
+        let code = decode_all(&bin).map_err(|e| bad(e.to_string()))?;
+        if let Some(f) = lint::program(&code).into_iter().next() {
+            return Err(SimError::Fault { at: f.error.offset.unwrap_or(0) as u32, message: f.error.message });
+        }
+        let exe = bin.executables.first().ok_or_else(|| bad("no entry point".to_string()))?;
+        let layout = abi::Layout {
+            rows: !shader.stats.detail.contains_key(compile::COLUMNS),
+            packed: shader.stats.detail.contains_key(compile::PACKED),
+        };
+        let abi = abi::assign(&shader.legal, layout).map_err(|e| bad(e.to_string()))?;
+        let mut start = Machine { configured: lint::configured(exe), geometry: exe.geometry, ..Machine::default() };
+        start.load_constants(&exe.constants);
+        Ok(Loaded { shader, code, entry: exe.entry as usize, abi, start })
+    }
+
+    /// Runs it on every invocation of an environment.
+    pub fn run(&self, env: &ShaderEnv, course: Course) -> Result<ShaderResult, SimError> {
+        let Loaded { shader, abi, .. } = self;
+        let m = &shader.legal;
+        let mut start = self.start.clone();
+        load_uniforms(m, abi, env, &mut start)?;
+        load_loops(m, shader, env, &mut start);
+        if course.turns.is_some() {
+            // How often outputs are written is a matter of paths that can be taken.
+            start.configured = [0; 16];
+        }
+        let mut turning = course.turning();
+        let mut out = ShaderResult::default();
+        for (inv, number) in env.invocations.iter().zip(0..) {
+            let mut machine = start.clone();
+            load_inputs(m, abi, inv, &mut machine)?;
+            machine.run_turned(&self.code, self.entry, |word| turning.turns(number, 4 * word as u32))?;
+            let mut result = InvocationResult::default();
+            if m.stage == Stage::Geometry {
+                result.primitives = primitives(m, abi, &machine);
+            } else {
+                result.outputs = outputs(m, abi, &machine.o);
+            }
+            out.invocations.push(result);
+        }
+        Ok(out)
+    }
+}
+
+fn load_inputs(m: &Module, abi: &Abi, inv: &InvocationInputs, machine: &mut Machine) -> Result<(), SimError> {
     let bad = |m: String| SimError::BadEnv(m);
-    let bin = Shbin::read(&shader.container).map_err(|e| bad(e.to_string()))?;
-    let code = decode_all(&bin).map_err(|e| bad(e.to_string()))?;
-    if let Some(f) = lint::program(&code).into_iter().next() {
-        return Err(SimError::Fault { at: f.error.offset.unwrap_or(0) as u32, message: f.error.message });
-    }
-    let exe = bin.executables.first().ok_or_else(|| bad("no entry point".to_string()))?;
-    let m = &shader.legal;
-    let layout = abi::Layout {
-        rows: !shader.stats.detail.contains_key(compile::COLUMNS),
-        packed: shader.stats.detail.contains_key(compile::PACKED),
-    };
-    let abi = abi::assign(m, layout).map_err(|e| bad(e.to_string()))?;
-    let mut start = Machine::default();
-    start.load_constants(&exe.constants);
-    start.configured = lint::configured(exe);
-    start.geometry = exe.geometry;
-    load_uniforms(m, &abi, env, &mut start)?;
-    load_loops(m, shader, env, &mut start);
-    let mut out = ShaderResult::default();
-    for inv in &env.invocations {
-        let mut machine = start.clone();
-        for (k, d) in m.inputs.iter() {
-            let words = inv.inputs.get(abi::number(k)).ok_or_else(|| bad(format!("input `{}` is missing", d.name)))?;
-            let lanes = d.ty.lanes as usize;
-            if words.len() < d.count as usize * lanes {
-                return Err(bad(format!("input `{}` has {} words, {} are needed", d.name, words.len(), d.count as usize * lanes)));
+    for (k, d) in m.inputs.iter() {
+        let words = inv.inputs.get(abi::number(k)).ok_or_else(|| bad(format!("input `{}` is missing", d.name)))?;
+        let lanes = d.ty.lanes as usize;
+        if words.len() < d.count as usize * lanes {
+            return Err(bad(format!("input `{}` has {} words, {} are needed", d.name, words.len(), d.count as usize * lanes)));
+        }
+        let signed = d.source_type.as_deref() != Some("u32");
+        for e in 0..d.count {
+            let reg = match abi::input_place(m, abi, k, e) {
+                abi::InputPlace::Register(n) => &mut machine.v[n as usize & 15],
+                abi::InputPlace::Uniform(n) => &mut machine.c[(n as usize).min(95)],
+            };
+            for l in 0..lanes {
+                reg[l] = to_register(d.ty.scalar, signed, words[e as usize * lanes + l]);
             }
-            let signed = d.source_type.as_deref() != Some("u32");
-            for e in 0..d.count {
-                let reg = match abi::input_place(m, &abi, k, e) {
-                    abi::InputPlace::Register(n) => &mut machine.v[n as usize & 15],
-                    abi::InputPlace::Uniform(n) => &mut machine.c[(n as usize).min(95)],
-                };
-                for l in 0..lanes {
-                    reg[l] = to_register(d.ty.scalar, signed, words[e as usize * lanes + l]);
-                }
-                // The number of vertices stands in all components.
-                if d.binding == retroshade_ir::Binding::Builtin(retroshade_ir::Builtin::VertexCount) {
-                    *reg = [reg[0]; 4];
-                }
+            // The number of vertices stands in all components.
+            if d.binding == retroshade_ir::Binding::Builtin(retroshade_ir::Builtin::VertexCount) {
+                *reg = [reg[0]; 4];
             }
         }
-        machine.run(&code, exe.entry as usize)?;
-        let mut result = InvocationResult::default();
-        if m.stage == Stage::Geometry {
-            result.primitives = primitives(m, &abi, &machine);
-        } else {
-            result.outputs = outputs(m, &abi, &machine.o);
-        }
-        out.invocations.push(result);
     }
-    Ok(out)
+    Ok(())
 }
 
 fn load_uniforms(m: &Module, abi: &Abi, env: &ShaderEnv, machine: &mut Machine) -> Result<(), SimError> {

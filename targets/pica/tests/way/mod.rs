@@ -1,7 +1,7 @@
 //! The target, compiled in a way that it takes for some programs only.
 
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
-use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
+use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Simulator, TargetIsa, TextError, TextOptions};
 
 /// The target with another compilation.
 pub struct Way(pub fn(&Module, &Options) -> Result<CompiledShader, CompileError>);
@@ -33,6 +33,9 @@ impl TargetIsa for Way {
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
         retroshade_pica::isa().simulate(shader, env)
+    }
+    fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
+        retroshade_pica::isa().simulator(shader)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         retroshade_pica::isa().dis_line(line, options)
