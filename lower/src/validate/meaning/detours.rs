@@ -41,9 +41,9 @@ impl Branches {
         }
         Branches { known, leave }
     }
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+    /// Whether an outcome is that of one of them.
+    pub fn has(&self, outcome: Outcome) -> bool {
+        self.known.contains_key(&(outcome.func, outcome.inst))
     }
     /// Leaves every loop after some rounds.
     pub fn briefly(&self) -> Detour {

@@ -20,7 +20,7 @@ use crate::isa::{CompiledShader, SimError, Simulator, TargetIsa, in_orders};
 use detours::Branches;
 use inputs::Inputs;
 use origins::Ways;
-use retroshade_ir::interp::{Branch, Detour, InterpError, Limits, Watch, needs_quads, run_detour};
+use retroshade_ir::interp::{Branch, Detour, InterpError, Limits, Nearest, Outcome, Watch, needs_quads, run_detour};
 use retroshade_ir::{Block, Cancel, Function, Module, Numerics, Opcode, ShaderEnv, Span, Stage};
 use same::{same_results, shows_nan};
 use search::Search;
@@ -28,6 +28,8 @@ use search::Search;
 /// Steps of the interpreter that a set may take, so that loops come round; and further ones for each instruction of the program.
 const STEPS: u64 = 16_000;
 const STEPS_EACH: u64 = 32;
+/// Sets' worth of steps for all runs on which branches are turned.
+const DETOURS: u64 = 2;
 
 /// How much is run.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +39,7 @@ pub struct Effort {
     pub sets: u64,
     /// Steps of the interpreter in search of further sets, for each instruction of the program.
     pub search: u64,
-    /// Runs on which branches are turned.
+    /// The most runs on which branches are turned.
     pub detours: usize,
 }
 
@@ -165,9 +167,10 @@ impl Beside<'_> {
     /// Runs both on a set of inputs, the code only where that reaches something that was not `seen` if so asked; gives what the IR did if they
     /// were compared.
     fn inputs(&mut self, env: &ShaderEnv, only_new: bool) -> Result<Option<Watch>, String> {
-        let watch = self.compare(env, &Detour::default(), self.seen.next(), only_new)?;
-        self.sets += u64::from(watch.is_some());
-        Ok(watch)
+        let mut watch = self.seen.next();
+        let compared = self.compare(env, &Detour::default(), &mut watch, only_new)?;
+        self.sets += u64::from(compared);
+        Ok(compared.then_some(watch))
     }
 
     /// Runs both on detours to what was not reached, from sets of inputs that reach some of it.
@@ -179,75 +182,81 @@ impl Beside<'_> {
         most: usize,
         cancel: &Cancel,
     ) -> Result<(), String> {
-        if branches.is_empty() || most == 0 {
+        let missing = |(_, o): &(usize, (Outcome, Nearest))| o.1.distance > 0.0 && branches.has(o.0);
+        let mut left: Vec<(usize, Outcome)> = self.seen.outcomes().enumerate().filter(missing).map(|(n, o)| (n, o.0)).collect();
+        if left.is_empty() || most == 0 {
             return Ok(());
         }
-        let mut starts = Vec::new();
+        let mut starts: Vec<Start> = Vec::new();
+        let mut covered = self.seen.anew();
         for env in sets {
+            if covered.reached() == self.seen.reached() {
+                break;
+            }
             let mut watch = self.seen.anew();
-            let run = run_detour(self.legal, &env, self.num, &self.limits, Some(&mut watch), &mut Detour::default());
-            starts.extend(run.is_ok().then_some((env, Detour::default(), watch)));
+            if run_detour(self.legal, &env, self.num, &self.limits, Some(&mut watch), &mut Detour::default()).is_ok() {
+                covered.absorb(&watch);
+                starts.push((env, Detour::default(), watch));
+            }
         }
+        let (mut runs, mut work) = (most, DETOURS * self.limits.total);
         if starts.is_empty() {
             let env = inputs.environment(0);
-            let detour = branches.briefly();
-            let watch = self.turned(&env, &detour)?;
-            starts.extend(watch.map(|w| (env, detour, w)));
+            starts.extend(self.turned(env, branches.briefly(), &mut runs, &mut work)?);
         }
-        let mut left = most - 1;
-        let mut asked = vec![false; self.seen.outcomes().len()];
-        let missing = |asked: &[bool], seen: &Watch, starts: &[Start]| {
-            let near = |n: usize| starts.iter().any(|s| s.2.came_to(n));
-            seen.outcomes().enumerate().find(|(n, o)| !asked[*n] && o.1.distance > 0.0 && near(*n)).map(|(n, o)| (n, o.0))
-        };
-        while let Some((n, outcome)) = missing(&asked, &self.seen, &starts).filter(|_| left > 0 && !cancel.is_set()) {
-            asked[n] = true;
-            for k in 0..starts.len() {
-                let (env, from, watch) = &starts[k];
-                let Some(detour) = branches.towards(outcome, from).filter(|_| watch.came_to(n) && left > 0) else { continue };
-                left -= 1;
-                let env = env.clone();
-                if let Some(watch) = self.turned(&env, &detour)? {
-                    starts.push((env, detour, watch));
+        while let Some(k) = left.iter().position(|(n, _)| starts.iter().any(|s| s.2.came_to(*n))) {
+            let (n, outcome) = left.remove(k);
+            let near = starts.iter().filter(|s| s.2.came_to(n));
+            let ways: Vec<_> = near.filter_map(|(env, from, _)| Some((env.clone(), branches.towards(outcome, from)?))).collect();
+            for (env, detour) in ways {
+                if runs == 0 || work == 0 || cancel.is_set() {
+                    return Ok(());
+                }
+                let found = self.turned(env, detour, &mut runs, &mut work)?;
+                if found.is_some() {
+                    starts.extend(found);
                     break;
                 }
             }
+            left.retain(|(n, _)| self.seen.nearest(*n).distance > 0.0);
         }
         Ok(())
     }
 
-    /// Runs both on a detour, if that reaches something new.
-    fn turned(&mut self, env: &ShaderEnv, detour: &Detour) -> Result<Option<Watch>, String> {
-        let watch = self.compare(env, detour, self.seen.anew(), true).map_err(|e| format!("where its branches are turned, {e}"))?;
-        self.detours += u64::from(watch.is_some());
-        Ok(watch)
+    /// Runs both on a detour, if that reaches something new: it is where others may start.
+    fn turned(&mut self, env: ShaderEnv, detour: Detour, runs: &mut usize, work: &mut u64) -> Result<Option<Start>, String> {
+        let mut watch = self.seen.anew();
+        let compared = self.compare(&env, &detour, &mut watch, true).map_err(|e| format!("where its branches are turned, {e}"))?;
+        (*runs, *work) = (*runs - 1, work.saturating_sub(watch.steps));
+        self.detours += u64::from(compared);
+        Ok(compared.then_some((env, detour, watch)))
     }
 
-    /// Runs both, the code only where that reaches something that was not `seen` if so asked; gives what the IR did if they were compared.
-    fn compare(&mut self, env: &ShaderEnv, detour: &Detour, mut watch: Watch, only_new: bool) -> Result<Option<Watch>, String> {
+    /// Runs both, the code only where that reaches something that was not `seen` if so asked; whether they were compared.
+    fn compare(&mut self, env: &ShaderEnv, detour: &Detour, watch: &mut Watch, only_new: bool) -> Result<bool, String> {
         let mut taken = detour.again();
-        let want = match run_detour(self.legal, env, self.num, &self.limits, Some(&mut watch), &mut taken) {
+        let want = match run_detour(self.legal, env, self.num, &self.limits, Some(watch), &mut taken) {
             Ok(r) => r,
             Err(e @ (InterpError::Malformed(_) | InterpError::UnknownExt { .. })) => {
                 return Err(format!("the legalised IR does not run: {e}"));
             }
-            Err(_) => return Ok(None),
+            Err(_) => return Ok(false),
         };
         if only_new && !watch.adds_to(&self.seen) || self.meets() && !detours::together(taken.turned(), env, self.legal.workgroup_size) {
-            return Ok(None);
+            return Ok(false);
         }
         let turns = (!taken.turned().is_empty()).then(|| Turns::new(self.branches, taken.turned()));
         let differs = match in_orders(self.orders, &self.code, env, turns.as_ref()) {
             Ok(got) => same_results(self.legal, &want, &got).err(),
-            Err(SimError::BadEnv(_)) => return Ok(None),
+            Err(SimError::BadEnv(_)) => return Ok(false),
             Err(e) => Some(format!("the code does not run: {e}")),
         };
         match differs {
-            Some(_) if self.is_open(env, detour) => Ok(None),
+            Some(_) if self.is_open(env, detour) => Ok(false),
             Some(what) => Err(what),
             None => {
-                self.seen.absorb(&watch);
-                Ok(Some(watch))
+                self.seen.absorb(watch);
+                Ok(true)
             }
         }
     }
