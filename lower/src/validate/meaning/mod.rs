@@ -179,7 +179,7 @@ impl Beside<'_> {
         most: usize,
         cancel: &Cancel,
     ) -> Result<(), String> {
-        if branches.is_empty() {
+        if branches.is_empty() || most == 0 {
             return Ok(());
         }
         let mut starts = Vec::new();
