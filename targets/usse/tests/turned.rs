@@ -1,10 +1,11 @@
 //! Branches that are turned: arms to which no inputs lead and loops of a million rounds are seen by the validator, and damage there is noticed.
 #![allow(clippy::unwrap_used)]
 
-use retroshade_lower::testing::with_code;
 use retroshade_lower::validate::meaning::{Effort, Seen, check_with};
 use retroshade_lower::validate::validate;
 use retroshade_lower::{Cancel, CompiledShader, Options};
+use retroshade_usse::container::{self, Gxp};
+use retroshade_usse::isa::forms::{BR, decode};
 
 /// No square ends in the bits 10.
 const NEVER: &str = r#"shader vertex "never"
@@ -45,6 +46,36 @@ block3(v20: f32x4):
     return
 "#;
 
+/// Both arms are words under a predicate.
+const SHORT: &str = r#"shader vertex "short"
+input %a : f32x4 @location(0)
+output %position : f32x4 @position
+output %color : f32x4 @location(0)
+uniform %n : i32 @binding(0)
+uniform %scale : f32x4 @binding(1)
+block0:
+    v0 = input.f32x4 %a
+    output %position, v0
+    v1 = uniform.i32 %n
+    v2 = uniform.f32x4 %scale
+    v3 = imul v1, v1
+    v4 = iconst.i32 3
+    v5 = and v3, v4
+    v6 = iconst.i32 2
+    v7 = icmp eq v5, v6
+    br_if v7, block1, block2
+block1:
+    v8 = fmul v0, v2
+    v9 = fmul v8, v0
+    jump block3(v9)
+block2:
+    v10 = fadd v0, v2
+    jump block3(v10)
+block3(v11: f32x4):
+    output %color, v11
+    return
+"#;
+
 /// Nobody waits for a million rounds.
 const LONG: &str = r#"shader vertex "long"
 input %a : f32x4 @location(0)
@@ -82,13 +113,14 @@ fn check(shader: &CompiledShader, effort: Effort) -> Result<Seen, String> {
     check_with(retroshade_usse::isa(), shader, effort, &Cancel::default())
 }
 
-/// How many of the code's bits are noticed when they are flipped, of those that break no rule: without turned branches, and with them.
+/// How many bits of the primary program are noticed when they are flipped, of those that break no rule: without turned branches, and with them.
 fn noticed(shader: &CompiledShader) -> [usize; 2] {
+    let gxp = container::read(&shader.container).unwrap();
     let mut noticed = [0; 2];
-    for bit in 0..8 * shader.code.len() {
-        let mut code = shader.code.clone();
-        code[bit / 8] ^= 1 << (bit % 8);
-        let bad = with_code(shader, code);
+    for bit in 0..64 * gxp.primary.len() {
+        let mut primary = gxp.primary.clone();
+        primary[bit / 64] ^= 1 << (bit % 64);
+        let bad = CompiledShader { container: container::write(&Gxp { primary, ..gxp.clone() }), ..shader.clone() };
         if validate(retroshade_usse::isa(), &bad).is_ok_and(|found| found.is_empty()) {
             noticed[0] += usize::from(check(&bad, STRAIGHT).is_err());
             noticed[1] += usize::from(check(&bad, Effort::default()).is_err());
@@ -106,7 +138,19 @@ fn arms_to_which_nothing_leads() {
     let seen = check(&shader, Effort::default()).unwrap();
     assert_eq!((seen.outcomes_reached, seen.outcomes_turned, seen.unreached.len()), (4, 3, 0), "{seen:?}");
     let [without, with] = noticed(&shader);
-    assert!(with >= without + 100, "{without} {with}");
+    assert!(with >= without + 200, "{without} {with}");
+}
+
+#[test]
+fn arms_under_predicates() {
+    let shader = compile(SHORT);
+    let gxp = container::read(&shader.container).unwrap();
+    assert!(gxp.primary.iter().all(|w| decode(*w).unwrap().form != BR));
+    assert_eq!(check(&shader, STRAIGHT).unwrap().outcomes_reached, 1);
+    let seen = check(&shader, Effort::default()).unwrap();
+    assert_eq!((seen.outcomes_reached, seen.outcomes_turned, seen.unreached.len()), (2, 1, 0), "{seen:?}");
+    let [without, with] = noticed(&shader);
+    assert!(with >= without + 50, "{without} {with}");
 }
 
 #[test]
@@ -122,10 +166,10 @@ fn loops_of_a_million_rounds() {
 /// Wherever the program branches, the code says where that is decided.
 #[test]
 fn every_branch_is_named() {
-    for text in [NEVER, LONG] {
+    for text in [NEVER, SHORT, LONG] {
         let shader = compile(text);
         let main = shader.legal.main();
         let branches = main.layout.iter().filter(|b| main.successors(**b).len() == 2).count();
-        assert_eq!(shader.branches.len(), branches, "{}", shader.asm);
+        assert_eq!(shader.branches.len(), branches, "{text}");
     }
 }
