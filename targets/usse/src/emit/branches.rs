@@ -35,8 +35,8 @@ pub fn named(pred: u64) -> Option<Pred> {
 /// predicate behind it.
 pub fn mark(blocks: &mut [Vec<Word>]) {
     for (n, words) in blocks.iter_mut().enumerate() {
-        let branch = words.iter().enumerate().find_map(|(at, w)| Some((at, w.target.and(named(pred(w)))?.0)));
-        let Some((at, p)) = branch else { continue };
+        let Some(at) = words.iter().position(|w| w.target.is_some()) else { continue };
+        let Some((p, _)) = named(pred(&words[at])) else { continue };
         let test = words[..at].iter_mut().rfind(|w| w.form() == VTST && w.get(field!(pdst_n)) == u64::from(p));
         test.into_iter().for_each(|w| w.decides = Some(n));
     }
