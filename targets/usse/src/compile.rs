@@ -15,6 +15,7 @@ use crate::select::matrix;
 use crate::select::mir::Vreg;
 use crate::select::{self, Selected};
 use indexmap::IndexMap;
+use retroshade_ir::interp::Branch;
 use retroshade_ir::*;
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::reflect::uniform_leaves;
@@ -523,6 +524,9 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
     for (n, w) in b.secondary().iter().chain(&b.primary.words).enumerate() {
         source_map.push((n as u32 * 8..n as u32 * 8 + 8, w.span));
     }
+    let branch = |n: usize| module.main().layout.get(n).map(|b| Branch { func: module.entry, block: *b });
+    let decisions = (second.len() as u32..).zip(&b.primary.words);
+    let branches = decisions.filter_map(|(n, w)| Some((8 * n, w.decides.and_then(branch)?))).collect();
     let count = |f: &dyn Fn(&Word) -> bool| b.primary.words.iter().chain(b.secondary()).filter(|w| f(w)).count() as u64;
     let detail: IndexMap<&'static str, u64> = [
         ("primary", words.len() as u64),
@@ -570,7 +574,7 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
         asm: text,
         extra,
         dumps: trace.into_dumps(),
-        branches: Vec::new(),
+        branches,
         seen: None,
     })
 }

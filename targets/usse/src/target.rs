@@ -8,7 +8,7 @@ use crate::legal::numerics::UsseNumerics;
 use crate::sim::load;
 use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::validate::Program;
-use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
+use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Course, Options, SimError, Simulator, TargetIsa, TextError, TextOptions};
 
 struct Usse;
 
@@ -59,15 +59,17 @@ impl TargetIsa for Usse {
         compile::compile(module, options)
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        load::run(shader, env)
+        self.simulate_in(shader, env, Course::default())
+    }
+    fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
+        let program = load::Program::read(&shader.container)?;
+        Ok(Box::new(move |env, course| program.run(&shader.legal, env, course)))
     }
     fn container_interface(&self, bytes: &[u8]) -> Result<Vec<Module>, TextError> {
         Ok(vec![interface::of(&container::read(bytes)?)?.module])
     }
     fn run_container(&self, bytes: &[u8], _: &Module, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        let bad = |e: TextError| SimError::BadEnv(e.message);
-        let g = container::read(bytes).map_err(bad)?;
-        load::execute(&g, &interface::of(&g).map_err(bad)?, env, false)
+        load::execute(&load::Program::read(bytes)?, env, false, Course::default())
     }
     fn warnings(&self, modules: &[Module], _: &Options) -> Vec<(usize, Diagnostic)> {
         modules.iter().enumerate().flat_map(|(n, m)| varyings::warnings(m).into_iter().map(move |w| (n, w))).collect()

@@ -34,7 +34,7 @@ fn recorded_runs() {
         for (n, v) in literals {
             sa[*n] = *v;
         }
-        let mut draw = Draw { sa, samplers: Vec::new(), memory: Vec::new(), strict: false, quads: false };
+        let mut draw = Draw { sa, samplers: Vec::new(), memory: Vec::new(), strict: false, quads: false, turning: Default::default() };
         draw.run_secondary(secondary).unwrap();
         let mut one = Instance::default();
         one.pa[..36].copy_from_slice(&regs(c[2])[..36]);

@@ -83,7 +83,8 @@ fn fixed_point_blends() {
         let d = forms::TABLE.parse_listing(listing).unwrap();
         let w = forms::TABLE.encode_values(d.form, &d.values).unwrap() as u64;
         let code = Code::new(&[w], false).unwrap();
-        let draw = Draw { sa: vec![0; 256], samplers: Vec::new(), memory: Vec::new(), strict: true, quads: false };
+        let mut draw =
+            Draw { sa: vec![0; 256], samplers: Vec::new(), memory: Vec::new(), strict: true, quads: false, turning: Default::default() };
         let mut one = Instance::default();
         one.r[..3].copy_from_slice(&r);
         let mut lanes = [one];

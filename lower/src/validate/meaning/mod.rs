@@ -29,7 +29,7 @@ use search::Search;
 const STEPS: u64 = 16_000;
 const STEPS_EACH: u64 = 32;
 /// Sets' worth of steps for all runs on which branches are turned.
-const DETOURS: u64 = 2;
+const DETOURS: u64 = 4;
 
 /// How much is run.
 #[derive(Clone, Copy, Debug)]

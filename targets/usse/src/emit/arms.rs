@@ -42,12 +42,7 @@ pub fn flatten(blocks: &mut [Vec<Word>], known: &mut Known) -> bool {
 fn joined(blocks: &[Vec<Word>], b: usize, entries: &[u32], known: &mut Known) -> Option<(usize, Vec<Word>)> {
     let branch = blocks[b].last()?;
     let around = branch.target.filter(|to| *to > b)?;
-    let pred = match branches::inverted(branch.get(field!(pred)))? {
-        1 => (0, false),
-        2 => (1, false),
-        5 => (0, true),
-        _ => (1, true),
-    };
+    let pred = branches::inverted(branch.get(field!(pred))).and_then(branches::named)?;
     let arm = (b + 1..blocks.len()).find(|n| !blocks[*n].is_empty())?;
     let entered = entries[b + 1..=arm].iter().any(|n| *n > 0);
     if entered || blocks[arm].len() > LONGEST || !branches::falls(blocks, arm + 1, around) {

@@ -5,8 +5,9 @@
 //! predicate stands there instead. Nor do they ever go back under a predicate: there the two stand. A loop whose way out stands
 //! behind it is left to the word behind it, where an emulator's reader goes whatever a branch says.
 
-use crate::isa::forms::{PHAS, field};
+use crate::isa::forms::{PHAS, VTST, field};
 use crate::isa::word::Word;
+use crate::select::mir::Pred;
 
 /// P3 knows p0 and p1 inverted; the code that means the opposite.
 pub fn inverted(pred: u64) -> Option<u64> {
@@ -17,6 +18,28 @@ pub fn inverted(pred: u64) -> Option<u64> {
         6 => 2,
         _ => return None,
     })
+}
+
+/// The predicate that a code names.
+pub fn named(pred: u64) -> Option<Pred> {
+    Some(match pred {
+        1 => (0, false),
+        2 => (1, false),
+        5 => (0, true),
+        6 => (1, true),
+        _ => return None,
+    })
+}
+
+/// Marks the tests that decide where blocks branch: the last one of the predicate before the branch, whatever becomes of that. Nothing else reads the
+/// predicate behind it.
+pub fn mark(blocks: &mut [Vec<Word>]) {
+    for (n, words) in blocks.iter_mut().enumerate() {
+        let Some(at) = words.iter().position(|w| w.target.is_some()) else { continue };
+        let Some((p, _)) = named(pred(&words[at])) else { continue };
+        let test = words[..at].iter_mut().rfind(|w| w.form() == VTST && w.get(field!(pdst_n)) == u64::from(p));
+        test.into_iter().for_each(|w| w.decides = Some(n));
+    }
 }
 
 /// Whether execution comes from before block `from` to block `to` without passing an instruction.

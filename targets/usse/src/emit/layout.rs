@@ -23,6 +23,7 @@ pub struct Assembled {
 
 /// Joins blocks; `known` are those that were scheduled before.
 pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool, known: &mut Known) -> Result<Assembled, CompileError> {
+    branches::mark(&mut blocks);
     branches::straighten(&mut blocks);
     while arms::flatten(&mut blocks, known) {
         branches::straighten(&mut blocks);

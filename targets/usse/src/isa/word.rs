@@ -18,6 +18,8 @@ pub struct Word {
     pub fields: Fields,
     /// Block that a branch goes to.
     pub target: Option<usize>,
+    /// Block whose branch is decided by what it finds out.
+    pub decides: Option<usize>,
     /// Where it came from.
     pub span: Span,
     /// A field that was given, but that the form lacks.
@@ -39,7 +41,7 @@ impl Hash for Word {
 impl Word {
     /// A word; fields that are not given are 0.
     pub fn new(form: FormId, fields: impl IntoIterator<Item = (FieldName, u64)>, span: Span) -> Word {
-        let mut w = Word { fields: BLANK[usize::from(form.0)].clone(), target: None, span, stray: None };
+        let mut w = Word { fields: BLANK[usize::from(form.0)].clone(), target: None, decides: None, span, stray: None };
         for (name, v) in fields {
             w.set(name, v);
         }

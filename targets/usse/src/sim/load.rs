@@ -12,7 +12,7 @@ use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::texture::{self, TexArgs, TexQuery};
 use retroshade_ir::*;
 use retroshade_lower::reflect::uniform_leaves;
-use retroshade_lower::{CompiledShader, SimError};
+use retroshade_lower::{Course, SimError};
 
 /// Where the default uniform buffer lies in the simulator's memory; the others follow, each with as much room.
 const BUFFER_AT: u32 = 0x10_0000;
@@ -23,18 +23,37 @@ fn bad(m: impl Into<String>) -> SimError {
     SimError::BadEnv(m.into())
 }
 
-/// Runs a compiled shader's container with an environment by the source's declarations.
-pub fn run(s: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-    let g = container::read(&s.container).map_err(|e| bad(e.message))?;
-    let i = interface::of(&g).map_err(|e| bad(e.message))?;
-    let inside = execute(&g, &i, &named(&s.legal, &i, env)?, true)?;
-    let invocations = inside.invocations.iter().map(|r| declared(&s.legal, &i, r)).collect();
-    Ok(ShaderResult { invocations, storage: env.storage.clone() })
+/// A container that was read.
+pub struct Program {
+    gxp: Gxp,
+    interface: Interface,
+    secondary: Code,
+    primary: Code,
+}
+
+impl Program {
+    /// Reads a container.
+    pub fn read(container: &[u8]) -> Result<Program, SimError> {
+        let gxp = container::read(container).map_err(|e| bad(e.message))?;
+        let interface = interface::of(&gxp).map_err(|e| bad(e.message))?;
+        let (secondary, primary) = (Code::new(&gxp.secondary, true)?, Code::new(&gxp.primary, false)?);
+        let primary = Code { first: 8 * gxp.secondary.len() as u32, ..primary };
+        Ok(Program { gxp, interface, secondary, primary })
+    }
+
+    /// Runs it with an environment by the declarations of the module that it was made of.
+    pub fn run(&self, m: &Module, env: &ShaderEnv, course: Course) -> Result<ShaderResult, SimError> {
+        let i = &self.interface;
+        let inside = execute(self, &named(m, i, env)?, true, course)?;
+        let invocations = inside.invocations.iter().map(|r| declared(m, i, r)).collect();
+        Ok(ShaderResult { invocations, storage: env.storage.clone() })
+    }
 }
 
 /// Runs a container with an environment by its own names ([`Interface::module`]). `strict` also refuses programs that read
 /// an internal register which the scheduler may have taken.
-pub fn execute(g: &Gxp, i: &Interface, env: &ShaderEnv, strict: bool) -> Result<ShaderResult, SimError> {
+pub fn execute(program: &Program, env: &ShaderEnv, strict: bool, course: Course) -> Result<ShaderResult, SimError> {
+    let Program { gxp: g, interface: i, secondary, primary } = program;
     let fragment = g.is_fragment();
     let memory = buffers(g, i, env);
     let mut sa = vec![0u32; 256];
@@ -63,21 +82,22 @@ pub fn execute(g: &Gxp, i: &Interface, env: &ShaderEnv, strict: bool) -> Result<
     }
     let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect();
     let memory = memory.iter().map(|(index, words)| (address(*index as u16), bytes(words))).collect();
-    let mut draw = Draw { sa, samplers, memory, strict, quads: fragment };
-    let (secondary, primary) = (Code::new(&g.secondary, true)?, Code::new(&g.primary, false)?);
-    draw.run_secondary(&secondary)?;
+    let mut draw = Draw { sa, samplers, memory, strict, quads: fragment, turning: course.turning() };
+    draw.run_secondary(secondary)?;
     let mut out = ShaderResult { invocations: Vec::new(), storage: Vec::new() };
     let group = if fragment { 4 } else { 1 };
-    for quad in env.invocations.chunks(group) {
+    // A quad that lacks some is filled only for those who read their neighbours.
+    let neighbours = fragment && primary.reads_neighbours();
+    for (quad, first) in env.invocations.chunks(group).zip((0..).step_by(group)) {
         let mut lanes = Vec::new();
-        for n in 0..group {
+        for (n, number) in (0..if neighbours { group } else { quad.len() }).zip(first..) {
             let inv = quad.get(n).or(quad.last()).ok_or_else(|| bad("no invocations"))?;
-            lanes.push(instance(i, inv)?);
+            lanes.push(Instance { number, ..instance(i, inv)? });
         }
         for t in &i.texels {
             preload(i, t, env, quad, &mut lanes)?;
         }
-        draw.run_primary(&primary, &mut lanes)?;
+        draw.run_primary(primary, &mut lanes)?;
         out.invocations.extend(lanes.iter().take(quad.len()).map(|lane| result(i, lane)));
     }
     Ok(out)

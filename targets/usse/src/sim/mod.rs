@@ -15,7 +15,7 @@ use retroshade_emit::FieldName;
 use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::texture::{self, TexArgs, TexQuery};
 use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar, TexLod, TextureData};
-use retroshade_lower::SimError;
+use retroshade_lower::{SimError, Turning};
 
 /// The arithmetic in force.
 static NUM: UsseNumerics = UsseNumerics;
@@ -31,6 +31,8 @@ pub struct Code {
     words: Vec<Vec<Micro>>,
     /// Per word: whether it carries `nosched` (or acts as if), whether it ends.
     flags: Vec<(bool, bool)>,
+    /// The byte of the shader's code at which it begins.
+    pub first: u32,
 }
 
 impl Code {
@@ -51,6 +53,10 @@ impl Code {
         }
         Ok(code)
     }
+    /// Whether something in it needs the other instances of its quad.
+    pub fn reads_neighbours(&self) -> bool {
+        self.words.iter().flatten().any(Micro::needs_quad)
+    }
 }
 
 /// Registers of one instance.
@@ -62,6 +68,8 @@ pub struct Instance {
     pub pa: Vec<u32>,
     /// Outputs.
     pub o: Vec<u32>,
+    /// Which of the draw's it is.
+    pub number: u32,
     i: [[u32; 4]; 4],
     valid: [u8; 4],
     p: [bool; 4],
@@ -82,6 +90,7 @@ impl Default for Instance {
             r: vec![0; SIZE],
             pa: vec![0; SIZE],
             o: vec![0; SIZE],
+            number: 0,
             i: [[0; 4]; 4],
             valid: [0; 4],
             p: [false; 4],
@@ -109,6 +118,8 @@ pub struct Draw<'a> {
     pub strict: bool,
     /// Whether instances form quads.
     pub quads: bool,
+    /// Which branches are turned.
+    pub turning: Turning<'a>,
 }
 
 enum Stop {
@@ -132,7 +143,7 @@ impl Draw<'_> {
     }
 
     /// Runs the primary program for a quad (or for a single instance).
-    pub fn run_primary(&self, code: &Code, lanes: &mut [Instance]) -> Result<(), SimError> {
+    pub fn run_primary(&mut self, code: &Code, lanes: &mut [Instance]) -> Result<(), SimError> {
         let mut runnable = vec![true; lanes.len()];
         let mut waiting = vec![false; lanes.len()];
         loop {
@@ -156,7 +167,7 @@ impl Draw<'_> {
     }
 
     /// Runs one instance until it ends or needs its quad.
-    fn run(&self, code: &Code, l: &mut Instance) -> Result<Stop, SimError> {
+    fn run(&mut self, code: &Code, l: &mut Instance) -> Result<Stop, SimError> {
         while !l.done {
             let Some(ops) = code.words.get(l.pc) else {
                 l.done = true;
@@ -178,8 +189,8 @@ impl Draw<'_> {
         Ok(Stop::Done)
     }
 
-    /// Goes on to the next word: branches, ends, loss of internal registers.
-    fn advance(&self, code: &Code, l: &mut Instance) -> Result<(), SimError> {
+    /// Goes on to the next word: turned tests, branches, ends, loss of internal registers.
+    fn advance(&mut self, code: &Code, l: &mut Instance) -> Result<(), SimError> {
         let at = l.pc;
         let fault = |message: &str| SimError::Fault { at: at as u32 * 8, message: message.to_string() };
         l.fuel = l.fuel.checked_sub(1).ok_or(SimError::OutOfFuel(FUEL))?;
@@ -187,6 +198,9 @@ impl Draw<'_> {
         l.pc += 1;
         let mut clobber = !(at > 0 && code.flags[at - 1].0);
         for op in &code.words[at] {
+            if let Kind::Test { to: Some(p), .. } = op.kind {
+                l.p[p as usize & 3] ^= self.turning.turns(l.number, code.first + 8 * at as u32);
+            }
             match op.flow {
                 Flow::Branch(off) => {
                     clobber = true;
@@ -210,7 +224,7 @@ impl Draw<'_> {
         Ok(())
     }
 
-    fn together(&self, code: &Code, lanes: &mut [Instance], here: &[bool]) -> Result<(), SimError> {
+    fn together(&mut self, code: &Code, lanes: &mut [Instance], here: &[bool]) -> Result<(), SimError> {
         let before: Vec<Instance> = lanes.to_vec();
         for n in 0..lanes.len() {
             if !here[n] {
