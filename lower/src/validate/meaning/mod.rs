@@ -26,10 +26,10 @@ use same::{same_results, shows_nan};
 use search::Search;
 
 /// Steps of the interpreter that a set may take, so that loops come round; and further ones for each instruction of the program.
-const STEPS: u64 = 16_000;
+const STEPS: u64 = 8_000;
 const STEPS_EACH: u64 = 32;
 /// Sets' worth of steps for all runs on which branches are turned.
-const DETOURS: u64 = 4;
+const DETOURS: u64 = 8;
 
 /// How much is run.
 #[derive(Clone, Copy, Debug)]
