@@ -14,9 +14,12 @@ fn main() {
     // At addresses that are known before it starts nothing is left to relocate, above all not the tables of all encodings.
     println!("cargo:rustc-link-arg-bin=shaderc=-no-pie");
     // Shared libraries are found, mapped and looked up name by name, which takes longer than many a compilation.
-    if let Some(folder) = static_libraries(&var("CXX"), Path::new(&var("OUT_DIR"))) {
-        println!("cargo:rustc-link-arg-bin=shaderc=-L{}", folder.display());
+    let folder = |name: &str, of: &[_]| static_libraries(&var("CXX"), &Path::new(&var("OUT_DIR")).join(name), of);
+    if let Some(all) = folder("all", &LIBRARIES) {
+        println!("cargo:rustc-link-arg-bin=shaderc=-L{}", all.display());
         println!("cargo:rustc-link-arg-bin=shaderc=-static");
+    } else if let Some(largest) = folder("largest", &LIBRARIES[..1]) {
+        println!("cargo:rustc-link-arg-bin=shaderc=-L{}", largest.display());
     }
 }
 
@@ -33,17 +36,19 @@ const LIBRARIES: [(&str, &str); 8] = [
     ("c", "libc.a"),
 ];
 
-/// A folder that leads to all libraries for static linking, if the compiler has them: linkers prefer shared ones that lie beside them.
-fn static_libraries(compiler: &str, out: &Path) -> Option<PathBuf> {
+/// A folder that leads to such libraries, if the compiler has them: linkers prefer shared ones that lie beside them.
+fn static_libraries(compiler: &str, folder: &Path, libraries: &[(&str, &str)]) -> Option<PathBuf> {
     let compiler = if compiler.is_empty() { "c++" } else { compiler };
-    let folder = out.join("static");
-    std::fs::create_dir_all(&folder).ok()?;
-    for (name, file) in LIBRARIES {
+    let place = |file: &str| {
         let said = Command::new(compiler).arg(format!("-print-file-name={file}")).output().ok()?;
-        let library = PathBuf::from(String::from_utf8(said.stdout).ok()?.trim());
+        let place = PathBuf::from(String::from_utf8(said.stdout).ok()?.trim());
         // A compiler that does not know it prints its name.
-        let known = library.is_absolute().then_some(library)?;
-        std::fs::write(folder.join(format!("lib{name}.a")), format!("INPUT ( \"{}\" )\n", known.display())).ok()?;
+        place.is_absolute().then_some(place)
+    };
+    let places: Vec<PathBuf> = libraries.iter().map(|(_, file)| place(file)).collect::<Option<_>>()?;
+    std::fs::create_dir_all(folder).ok()?;
+    for ((name, _), place) in libraries.iter().zip(places) {
+        std::fs::write(folder.join(format!("lib{name}.a")), format!("INPUT ( \"{}\" )\n", place.display())).ok()?;
     }
-    Some(folder)
+    Some(folder.to_path_buf())
 }
