@@ -74,9 +74,10 @@ pub(super) enum Line {
     Exit,
 }
 
-impl From<Box<Enc>> for Line {
-    fn from(e: Box<Enc>) -> Line {
-        Line::Inst(e)
+impl Line {
+    /// Whether it is an instruction under a predicate.
+    pub(super) fn is_predicated(&self) -> bool {
+        matches!(self, Line::Inst(e) if e.is_predicated())
     }
 }
 
