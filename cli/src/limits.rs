@@ -8,7 +8,7 @@ use crate::report::Failure;
 use retroshade::lower::nearest::also;
 use retroshade::lower::{Cancel, Limits, Options};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Seconds of processor time that a source may take for a target. Builds with debug assertions are slower by far.
@@ -22,6 +22,8 @@ const MIB_FOR_PACE: u64 = 64;
 pub const MANY: u64 = 4096;
 /// Bytes of an input.
 const INPUT: u64 = 64 << 20;
+/// How often whoever waits for a compilation looks at what it took.
+pub const LOOK: Duration = Duration::from_millis(20);
 /// How long a compilation may go on after it was asked to end.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -33,6 +35,19 @@ static READ: AtomicU64 = AtomicU64::new(0);
 static BEGAN: AtomicU64 = AtomicU64::new(0);
 /// What was passed.
 static PASSED: OnceLock<String> = OnceLock::new();
+/// What is watched.
+static WATCHED: Mutex<Vec<Watch>> = Mutex::new(Vec::new());
+
+/// Time and memory of compilations.
+struct Watch {
+    /// What the caller allows: seconds and MiB.
+    time: Option<u64>,
+    memory: Option<u64>,
+    /// Asks them to end, and since when it does.
+    flag: Arc<AtomicBool>,
+    asked: Option<Instant>,
+    format: MessageFormat,
+}
 
 /// Bytes of the largest input of any kind.
 pub fn largest_input() -> u64 {
@@ -55,7 +70,7 @@ pub fn parse(s: &str) -> Result<(String, u64), String> {
     Ok((name.to_string(), value.parse().map_err(|_| format!("`{value}` is no number"))?))
 }
 
-/// Applies `--limit` to the options of compilations, and begins to watch.
+/// Applies `--limit` to the options of compilations, which are watched from now on: see [`look`].
 pub fn apply(given: &[(String, u64)], options: &mut Options, format: MessageFormat) {
     let (mut seconds, mut mib) = (None, None);
     for (name, value) in given {
@@ -69,8 +84,9 @@ pub fn apply(given: &[(String, u64)], options: &mut Options, format: MessageForm
     let flag = Arc::new(AtomicBool::new(false));
     options.cancel = Cancel::when(flag.clone());
     next();
-    // Without a thread there is no watch; compiling goes on all the same.
-    let _ = std::thread::Builder::new().name("watch".to_string()).spawn(move || watch(seconds, mib, &flag, format));
+    if let Ok(mut watched) = WATCHED.lock() {
+        watched.push(Watch { time: seconds, memory: mib, flag, asked: None, format });
+    }
 }
 
 /// Another source, or another target, begins.
@@ -83,12 +99,28 @@ pub fn ended() -> Option<Failure> {
     PASSED.get().map(|what| Failure::plain(3, "C0033", what.clone()))
 }
 
-fn watch(time: Option<u64>, memory: Option<u64>, flag: &AtomicBool, format: MessageFormat) {
-    loop {
-        std::thread::sleep(Duration::from_millis(20));
+/// Looks at what the compilations took so far, and ends those that took too much.
+pub fn look() {
+    if let Ok(mut watched) = WATCHED.lock() {
+        watched.iter_mut().for_each(Watch::look);
+    }
+}
+
+impl Watch {
+    fn look(&mut self) {
+        if let Some(asked) = self.asked {
+            // It does not look at the flag where it is.
+            if asked.elapsed() > GRACE {
+                if let Some(f) = ended() {
+                    crate::report::show(&f, self.format);
+                }
+                std::process::exit(3);
+            }
+            return;
+        }
         // What the caller says is all; what nobody said grows with the source.
         let grown = READ.load(Ordering::Relaxed) / PACE;
-        let (seconds, mib) = (time.unwrap_or(SECONDS + grown), memory.unwrap_or(MIB + MIB_FOR_PACE * grown));
+        let (seconds, mib) = (self.time.unwrap_or(SECONDS + grown), self.memory.unwrap_or(MIB + MIB_FOR_PACE * grown));
         let took = (processor_time().as_millis() as u64).saturating_sub(BEGAN.load(Ordering::Relaxed));
         let holds = resident_bytes().unwrap_or(0) >> 20;
         let what = match (took > seconds.saturating_mul(1000), holds > mib) {
@@ -98,16 +130,11 @@ fn watch(time: Option<u64>, memory: Option<u64>, flag: &AtomicBool, format: Mess
             (_, true) => {
                 format!("the compilation took too much memory (needed {holds} MiB, available {mib}); --limit memory=N allows more")
             }
-            _ => continue,
+            _ => return,
         };
         let _ = PASSED.set(what);
-        flag.store(true, Ordering::Relaxed);
-        std::thread::sleep(GRACE);
-        // It does not look at the flag where it is.
-        if let Some(f) = ended() {
-            crate::report::show(&f, format);
-        }
-        std::process::exit(3);
+        self.flag.store(true, Ordering::Relaxed);
+        self.asked = Some(Instant::now());
     }
 }
 

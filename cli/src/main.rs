@@ -27,6 +27,7 @@ use clap::CommandFactory;
 use report::Failure;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::mpsc::RecvTimeoutError;
 
 /// Compilers take and give back many small pieces of memory.
 #[cfg(feature = "mimalloc")]
@@ -81,7 +82,15 @@ fn main() -> ExitCode {
             }
         }
     }));
-    let work = std::thread::Builder::new().stack_size(STACK).spawn(move || dispatch(&cli));
+    // The other end goes with the thread.
+    let (working, done) = std::sync::mpsc::channel::<()>();
+    let work = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+        let _working = working;
+        dispatch(&cli)
+    });
+    while work.is_ok() && done.recv_timeout(limits::LOOK) == Err(RecvTimeoutError::Timeout) {
+        limits::look();
+    }
     let result = match work.map(std::thread::JoinHandle::join) {
         Ok(Ok(r)) => r,
         Ok(Err(_)) => {

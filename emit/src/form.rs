@@ -88,7 +88,7 @@ impl Field {
         if let [b] = self.bits
             && b.in_low_half()
         {
-            return ((ones(b.width) as u64) << b.lo) as u128;
+            return (low_ones(b.width) << b.lo) as u128;
         }
         let (mut m, mut i) = (0u128, 0);
         while i < self.bits.len() {
@@ -103,7 +103,7 @@ impl Field {
         // Most fields are one range, and most of those lie in the first 64 bits.
         if let [b] = self.bits {
             return match b.in_low_half() {
-                true => word as u64 >> b.lo & ones(b.width) as u64,
+                true => word as u64 >> b.lo & low_ones(b.width),
                 false => ((word >> b.lo) & ones(b.width)) as u64,
             };
         }
@@ -119,7 +119,7 @@ impl Field {
     pub fn put(&self, value: u64) -> u128 {
         if let [b] = self.bits {
             return match b.in_low_half() {
-                true => u128::from((value & ones(b.width) as u64) << b.lo),
+                true => u128::from((value & low_ones(b.width)) << b.lo),
                 false => (value as u128 & ones(b.width)) << b.lo,
             };
         }
@@ -147,6 +147,12 @@ impl Field {
         let w = self.width();
         if matches!(self.kind, Kind::Signed) && w < 64 { ((raw << (64 - w)) as i64) >> (64 - w) } else { raw as i64 }
     }
+}
+
+/// As [`ones`], of at most 64.
+#[inline]
+const fn low_ones(width: u8) -> u64 {
+    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 
 #[inline]
@@ -373,11 +379,13 @@ impl<X> FormTable<X> {
     pub fn encode_values(&self, id: FormId, values: &[u64]) -> Result<u128, EncodeError> {
         let form = self.form(id);
         let mut word = form.bits;
-        // Most fields of most words are zero, which any width holds.
         let mut left = values;
         for group in form.fields {
-            for (f, v) in group.iter().zip(left).filter(|(_, v)| **v != 0) {
-                word |= place(form, f, *v)?;
+            for (f, v) in group.iter().zip(left) {
+                // Most fields of most words are zero, which any width holds.
+                if *v != 0 {
+                    word |= place(form, f, *v)?;
+                }
             }
             left = left.get(group.len()..).unwrap_or(&[]);
         }

@@ -43,7 +43,7 @@ pub struct LocalDecl {
 /// A function: the shader's entry or a helper.
 ///
 /// The first block of `layout` is the entry; its parameters are the function's.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Function {
     /// Name without `@`.
     pub name: String,
@@ -63,6 +63,25 @@ pub struct Function {
     pub spans: SecondaryMap<Inst, Span>,
     /// Whether a value was replaced since aliases were resolved last.
     aliased: bool,
+}
+
+// By hand: who makes a copy changes it, and the table of instructions need not move as soon as another one is made.
+impl Clone for Function {
+    fn clone(&self) -> Function {
+        let mut insts = PrimaryMap::with_capacity(self.insts.len() + self.insts.len() / 2);
+        insts.extend(self.insts.values().cloned());
+        Function {
+            name: self.name.clone(),
+            results: self.results.clone(),
+            insts,
+            blocks: self.blocks.clone(),
+            layout: self.layout.clone(),
+            locals: self.locals.clone(),
+            values: self.values.clone(),
+            spans: self.spans.clone(),
+            aliased: self.aliased,
+        }
+    }
 }
 
 impl Function {
@@ -171,7 +190,10 @@ impl Function {
     /// Makes an instruction with results of the given types; the caller puts it into a block.
     pub fn make_inst(&mut self, mut data: InstData, results: &[Type], span: Span) -> Inst {
         let inst = self.insts.next_key();
-        data.results = results.iter().enumerate().map(|(n, ty)| self.values.push((*ty, ValueDef::Result(inst, n as u16)))).collect();
+        data.results.clear();
+        for (n, ty) in results.iter().enumerate() {
+            data.results.push(self.values.push((*ty, ValueDef::Result(inst, n as u16))));
+        }
         let made = self.insts.push(data);
         self.spans[made] = span;
         made

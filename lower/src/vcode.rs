@@ -376,7 +376,7 @@ fn fullest(program: &Program, file: &RegFile) -> Vec<u32> {
 }
 
 /// Repeats the rematerialisable definitions among `vregs` before each of their uses; `None` if there are none.
-fn rematerialise<I: MachInst>(vcode: &VCode<I>, vregs: &[u32]) -> Option<(VCode<I>, u32)> {
+fn rematerialise<I: MachInst>(vcode: &mut VCode<I>, vregs: &[u32]) -> Option<(VCode<I>, u32)> {
     let mut wanted = vec![false; vcode.classes.len()];
     vregs.iter().for_each(|v| wanted[*v as usize] = true);
     // A value passed to a block parameter has to exist at the branch; leave those alone.
@@ -384,10 +384,11 @@ fn rematerialise<I: MachInst>(vcode: &VCode<I>, vregs: &[u32]) -> Option<(VCode<
     let far = used_at_distance(vcode);
     let mut recipe: Vec<Option<I>> = vec![None; vcode.classes.len()];
     let mut n = 0;
-    for (i, _) in vcode.blocks.iter().flat_map(|b| &b.insts) {
+    let mut c = Collect(Vec::new());
+    for (i, _) in vcode.blocks.iter_mut().flat_map(|b| &mut b.insts) {
         if i.is_rematerialisable() {
-            let mut c = Collect(Vec::new());
-            i.clone().visit(&mut c);
+            c.0.clear();
+            i.visit(&mut c);
             if let [def] = c.0[..]
                 && wanted[def.vreg().vreg()]
                 && far[def.vreg().vreg()]
@@ -400,12 +401,12 @@ fn rematerialise<I: MachInst>(vcode: &VCode<I>, vregs: &[u32]) -> Option<(VCode<
     if n == 0 {
         return None;
     }
-    let mut out = VCode { blocks: Vec::new(), ..vcode.clone() };
+    let mut out = VCode { blocks: Vec::new(), classes: vcode.classes.clone(), spans: vcode.spans.clone() };
     for b in &vcode.blocks {
         let mut insts = Vec::with_capacity(b.insts.len());
         for (i, span) in &b.insts {
             let mut i = i.clone();
-            let mut c = Collect(Vec::new());
+            c.0.clear();
             i.visit(&mut c);
             if let [def] = c.0[..]
                 && def.kind() == OperandKind::Def
@@ -417,20 +418,22 @@ fn rematerialise<I: MachInst>(vcode: &VCode<I>, vregs: &[u32]) -> Option<(VCode<
             i.visit(&mut fresh);
             insts.push((i, *span));
         }
-        out.blocks.push(VBlock { insts, ..b.clone() });
+        let VBlock { params, targets, loop_depth, .. } = b;
+        out.blocks.push(VBlock { params: params.clone(), insts, targets: targets.clone(), loop_depth: *loop_depth });
     }
     Some((out, n))
 }
 
 /// Which values have a use that is not just behind their definition, so that repeating them gains something.
-fn used_at_distance<I: MachInst>(vcode: &VCode<I>) -> Vec<bool> {
+fn used_at_distance<I: MachInst>(vcode: &mut VCode<I>) -> Vec<bool> {
     const NEAR: usize = 5;
     let mut far = vec![false; vcode.classes.len()];
     let mut defined_at = vec![None; vcode.classes.len()];
-    for (bn, b) in vcode.blocks.iter().enumerate() {
-        for (n, (i, _)) in b.insts.iter().enumerate() {
-            let mut c = Collect(Vec::new());
-            i.clone().visit(&mut c);
+    let mut c = Collect(Vec::new());
+    for (bn, b) in vcode.blocks.iter_mut().enumerate() {
+        for (n, (i, _)) in b.insts.iter_mut().enumerate() {
+            c.0.clear();
+            i.visit(&mut c);
             for o in &c.0 {
                 let v = o.vreg().vreg();
                 match o.kind() {

@@ -3,11 +3,11 @@
 use crate::error::AllocError;
 use crate::file::RegFile;
 use crate::flow::Live;
-use crate::liveness::{Peak, live, peaks, tracked};
+use crate::liveness::{Peak, live, peaks};
 use crate::program::Program;
 use crate::tree::{Coloured, Tree};
 use regalloc2::checker::Checker;
-use regalloc2::{Allocation, Ctx, Edit, Function, Inst, OperandConstraint, OperandKind, Output, RegAllocError, RegallocOptions};
+use regalloc2::{Allocation, Ctx, Edit, Function, OperandConstraint, OperandKind, Output, RegAllocError, RegallocOptions};
 use std::cell::LazyCell;
 
 /// Which step of the ladder produced the answer.
@@ -189,12 +189,12 @@ fn pressure(p: &Program, file: &RegFile, live: &Live, q: &Peak) -> AllocError {
 /// Rejects the inputs that make regalloc2 panic or answer wrongly.
 fn guard(p: &Program) -> Result<(), AllocError> {
     for i in 0..p.num_insts() {
-        let ops = p.inst_operands(Inst::new(i));
+        let ops = p.parts(i);
         let bad = |what: String| Err(AllocError::BadOperands { inst: i as u32, what });
-        for (k, o) in ops.iter().enumerate().filter(|(_, o)| tracked(o)) {
+        for (k, o) in ops.iter().enumerate().filter(|(_, o)| o.is_tracked()) {
             if let OperandConstraint::FixedReg(r) = o.constraint() {
                 for q in &ops[..k] {
-                    let clash = tracked(q)
+                    let clash = q.is_tracked()
                         && q.constraint() == o.constraint()
                         && q.vreg() != o.vreg()
                         && q.kind() == o.kind()
@@ -222,7 +222,7 @@ fn guard(p: &Program) -> Result<(), AllocError> {
 fn fixed_floor(p: &Program, file: &RegFile) -> [u32; 3] {
     let mut floor = [1; 3];
     for i in 0..p.num_insts() {
-        for o in p.inst_operands(Inst::new(i)).iter().filter(|o| tracked(o)) {
+        for o in p.parts(i).iter().filter(|o| o.is_tracked()) {
             if let OperandConstraint::FixedReg(r) = o.constraint()
                 && !file.inputs.contains(&r)
             {

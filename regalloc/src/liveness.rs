@@ -2,8 +2,8 @@
 
 use crate::file::RegFile;
 use crate::flow::{Live, Touched, solve};
-use crate::program::Program;
-use regalloc2::{Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, VReg};
+use crate::program::{Part, Program};
+use regalloc2::{Function, OperandConstraint, OperandKind, OperandPos};
 use smallvec::SmallVec;
 
 /// A set of virtual registers whose operations take constant time, clearing included; its members have no order.
@@ -74,7 +74,7 @@ impl Peak {
         let mut now = VRegSet::new(p.num_vregs());
         walk(p, live, &resting_inputs(p, file), self.place.0, &mut now, |at| {
             if point == self.place.1 && self.live > 0 {
-                let of_class = at.ops.iter().filter(|o| tracked(o) && o.class() as usize == self.class).map(|o| o.vreg().vreg());
+                let of_class = at.ops.iter().filter(|o| o.is_tracked() && o.class() as usize == self.class).map(|o| o.vreg());
                 vregs = at.now.iter().filter(|v| p.classes()[*v] as usize == self.class).chain(of_class).map(|v| v as u32).collect();
             }
             point += 1;
@@ -93,26 +93,20 @@ pub fn live(p: &Program) -> Live {
     let mut home = vec![u32::MAX; p.num_vregs()];
     for (b, info) in p.blocks.iter().enumerate() {
         let b = b as u32;
-        let mut define = |v: &VReg, home: &mut Vec<u32>| {
-            home[v.vreg()] = b;
-            writes.push((v.vreg() as u32, b));
+        let mut define = |v: usize, home: &mut Vec<u32>| {
+            home[v] = b;
+            writes.push((v as u32, b));
         };
-        info.params.iter().for_each(|v| define(v, &mut home));
+        info.params.iter().for_each(|v| define(v.vreg(), &mut home));
         for i in info.start..info.end {
-            let ops = p.inst_operands(Inst::new(i as usize)).iter().filter(|o| tracked(o));
-            let uses = ops.clone().filter(|o| o.kind() == OperandKind::Use).map(|o| o.vreg().vreg());
+            let ops = p.parts(i as usize).iter().filter(|o| o.is_tracked());
+            let uses = ops.clone().filter(|o| o.kind() == OperandKind::Use).map(|o| o.vreg());
             reads.extend(uses.filter(|v| home[*v] != b).map(|v| (v as u32, b)));
-            ops.filter(|o| o.kind() == OperandKind::Def).for_each(|o| define(&o.vreg(), &mut home));
+            ops.filter(|o| o.kind() == OperandKind::Def).for_each(|o| define(o.vreg(), &mut home));
         }
         reads.extend(info.args.iter().flatten().filter(|v| home[v.vreg()] != b).map(|v| (v.vreg() as u32, b)));
     }
     solve(&preds, reads, writes)
-}
-
-/// Whether the allocator follows this operand at all: a register that is not handed out has no value's number. (This is asked more often
-/// than anything else, and [`Operand::as_fixed_nonallocatable`] takes the whole operand apart.)
-pub fn tracked(o: &Operand) -> bool {
-    o.vreg().vreg() != VReg::MAX
 }
 
 /// The pressure peak of each class. Values that sit in an input register and are only read in place do not count.
@@ -141,7 +135,7 @@ struct Point<'a> {
     inst: u32,
     /// Which; results and late operands of the instruction aside.
     now: &'a VRegSet,
-    ops: &'a [Operand],
+    ops: &'a [Part],
 }
 
 /// Goes through a block backwards: the points after and before every instruction, and the block's start. `now` is scratch.
@@ -156,25 +150,25 @@ fn walk(p: &Program, live: &Live, resting: &VRegSet, b: usize, now: &mut VRegSet
     let mut n = [0u32; 3];
     now.iter().filter(|v| counts(*v)).for_each(|v| n[p.classes()[v] as usize] += 1);
     for i in (info.start..info.end).rev() {
-        let ops = p.inst_operands(Inst::new(i as usize));
+        let ops = p.parts(i as usize);
         // After the instruction: what lives on, plus results that nobody reads.
         let mut late = n;
-        for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
-            let v = o.vreg().vreg();
+        for o in ops.iter().filter(|o| o.is_def()) {
+            let v = o.vreg();
             if !now.contains(v) && counts(v) {
                 late[o.class() as usize] += 1;
             }
         }
-        for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use && o.pos() == OperandPos::Late) {
-            let v = o.vreg().vreg();
+        for o in ops.iter().filter(|o| o.is_use() && o.pos() == OperandPos::Late) {
+            let v = o.vreg();
             if !now.contains(v) && counts(v) {
                 late[o.class() as usize] += 1;
             }
         }
         visit(Point { live: late, inst: i, now, ops });
         let mut early_defs = [0u32; 3];
-        for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
-            let v = o.vreg().vreg();
+        for o in ops.iter().filter(|o| o.is_def()) {
+            let v = o.vreg();
             if counts(v) && o.pos() == OperandPos::Early {
                 early_defs[o.class() as usize] += 1;
             }
@@ -182,8 +176,8 @@ fn walk(p: &Program, live: &Live, resting: &VRegSet, b: usize, now: &mut VRegSet
                 n[o.class() as usize] -= 1;
             }
         }
-        for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
-            let v = o.vreg().vreg();
+        for o in ops.iter().filter(|o| o.is_use()) {
+            let v = o.vreg();
             if now.insert(v) && counts(v) {
                 n[o.class() as usize] += 1;
             }
@@ -209,15 +203,14 @@ pub fn resting_inputs(p: &Program, file: &RegFile) -> VRegSet {
     }
     let mut demanded = VRegSet::new(p.num_vregs());
     for i in 0..p.num_insts() {
-        for o in p.inst_operands(Inst::new(i)).iter().filter(|o| tracked(o)) {
-            let v: VReg = o.vreg();
+        for o in p.parts(i).iter().filter(|o| o.is_tracked()) {
             match (o.kind(), o.constraint()) {
                 (OperandKind::Def, OperandConstraint::FixedReg(r)) if file.inputs.contains(&r) => {
-                    set.insert(v.vreg());
+                    set.insert(o.vreg());
                 }
                 (OperandKind::Use, OperandConstraint::Any) => {}
                 _ => {
-                    demanded.insert(v.vreg());
+                    demanded.insert(o.vreg());
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The program as the allocator sees it: blocks, operands, clobbers. Implements `regalloc2::Function`.
 
-use regalloc2::{Block, Function, Inst, InstRange, Operand, PRegSet, RegClass, VReg};
+use regalloc2::{Block, Function, Inst, InstRange, Operand, OperandConstraint, OperandKind, OperandPos, PRegSet, RegClass, VReg};
 
 /// A block of a [`Program`].
 #[derive(Clone, Debug, Default)]
@@ -21,12 +21,62 @@ pub struct BlockInfo {
     pub loop_depth: u32,
 }
 
+/// An operand taken apart, which [`Operand`] does with each question; and more is asked of operands than of anything else.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// The number of the value, or of none where the register is not handed out.
+    vreg: usize,
+    class: RegClass,
+    constraint: OperandConstraint,
+    kind: OperandKind,
+    pos: OperandPos,
+}
+
+impl Part {
+    fn new(o: &Operand) -> Part {
+        Part { vreg: o.vreg().vreg(), class: o.class(), constraint: o.constraint(), kind: o.kind(), pos: o.pos() }
+    }
+    /// Whether the allocator follows this operand at all: a register that is not handed out has no value's number.
+    pub fn is_tracked(&self) -> bool {
+        self.vreg != VReg::MAX
+    }
+    /// Whether a value is read.
+    pub fn is_use(&self) -> bool {
+        self.is_tracked() && self.kind == OperandKind::Use
+    }
+    /// Whether a value is written.
+    pub fn is_def(&self) -> bool {
+        self.is_tracked() && self.kind == OperandKind::Def
+    }
+    /// The number of its value.
+    pub fn vreg(&self) -> usize {
+        self.vreg
+    }
+    /// The class of its value.
+    pub fn class(&self) -> RegClass {
+        self.class
+    }
+    /// Where it must be.
+    pub fn constraint(&self) -> OperandConstraint {
+        self.constraint
+    }
+    /// Whether it is read or written.
+    pub fn kind(&self) -> OperandKind {
+        self.kind
+    }
+    /// When.
+    pub fn pos(&self) -> OperandPos {
+        self.pos
+    }
+}
+
 /// What the allocator is given. Block 0 is the entry.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Blocks.
     pub blocks: Vec<BlockInfo>,
     operands: Vec<Operand>,
+    parts: Vec<Part>,
     ranges: Vec<(u32, u32)>,
     clobbers: Vec<PRegSet>,
     terminators: Vec<Terminator>,
@@ -74,6 +124,7 @@ impl ProgramBuilder {
     fn push(&mut self, operands: &[Operand], clobbers: PRegSet, t: Terminator) {
         let from = self.p.operands.len() as u32;
         self.p.operands.extend_from_slice(operands);
+        self.p.parts.extend(operands.iter().map(Part::new));
         self.p.ranges.push((from, self.p.operands.len() as u32));
         self.p.clobbers.push(clobbers);
         self.p.terminators.push(t);
@@ -96,6 +147,11 @@ impl Program {
     /// Class of a virtual register.
     pub fn class(&self, v: VReg) -> RegClass {
         self.classes[v.vreg()]
+    }
+    /// The operands of an instruction.
+    pub fn parts(&self, inst: usize) -> &[Part] {
+        let (a, b) = self.ranges[inst];
+        &self.parts[a as usize..b as usize]
     }
     /// All classes, by virtual register.
     pub fn classes(&self) -> &[RegClass] {

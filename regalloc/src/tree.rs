@@ -8,12 +8,11 @@
 
 use crate::file::RegFile;
 use crate::flow::Live;
-use crate::liveness::{VRegSet, tracked};
+use crate::liveness::VRegSet;
 use crate::places::Places;
-use crate::program::Program;
+use crate::program::{Part, Program};
 use regalloc2::{
-    Allocation, Edit, Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, ProgPoint, RegClass,
-    SpillSlot,
+    Allocation, Edit, Function, Inst, OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, ProgPoint, RegClass, SpillSlot,
 };
 use smallvec::SmallVec;
 
@@ -132,7 +131,7 @@ impl Wishes {
                 }
             }
             for i in (info.start..info.end).rev() {
-                let ops = p.inst_operands(Inst::new(i as usize));
+                let ops = p.parts(i as usize);
                 let (mut early, mut late) = (PRegSet::default(), p.inst_clobbers(Inst::new(i as usize)));
                 for o in ops {
                     let fixed = match o.constraint() {
@@ -147,19 +146,19 @@ impl Wishes {
                             late.add(r);
                         }
                     }
-                    if tracked(o) {
+                    if o.is_tracked() {
                         match o.constraint() {
                             OperandConstraint::Any | OperandConstraint::Stack => {}
-                            _ => self.needs_register[o.vreg().vreg()] = true,
+                            _ => self.needs_register[o.vreg()] = true,
                         }
                     }
                 }
                 let quiet = early == PRegSet::default() && late == PRegSet::default();
-                let defs = ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def);
+                let defs = ops.iter().filter(|o| o.is_def());
                 for o in defs.clone() {
-                    now.remove(o.vreg().vreg());
+                    now.remove(o.vreg());
                 }
-                for r in defs.clone().filter_map(|o| self.wish[o.vreg().vreg()]) {
+                for r in defs.clone().filter_map(|o| self.wish[o.vreg()]) {
                     now.iter().for_each(|v| self.avoid[v].add(r));
                 }
                 if !quiet {
@@ -171,33 +170,33 @@ impl Wishes {
                         self.forbidden[v].union_from(late);
                     }
                     for o in defs {
-                        let v = o.vreg().vreg();
+                        let v = o.vreg();
                         let own = own_fixed(ops, v, OperandKind::Def);
                         self.forbidden[v].union_from(without(late, own));
                     }
                 }
-                let made = ops.iter().filter(|o| is_def(o)).find_map(|o| match o.constraint() {
+                let made = ops.iter().filter(|o| o.is_def()).find_map(|o| match o.constraint() {
                     OperandConstraint::FixedReg(r) => Some(r),
-                    _ => self.wish[o.vreg().vreg()],
+                    _ => self.wish[o.vreg()],
                 });
-                let tied = ops.iter().filter(|o| is_def(o)).find_map(|o| match o.constraint() {
+                let tied = ops.iter().filter(|o| o.is_def()).find_map(|o| match o.constraint() {
                     OperandConstraint::Reuse(n) => Some(n),
                     _ => None,
                 });
-                for (k, o) in ops.iter().enumerate().filter(|(_, o)| tracked(o) && o.kind() == OperandKind::Use) {
+                for (k, o) in ops.iter().enumerate().filter(|(_, o)| o.is_use()) {
                     let wish = match o.constraint() {
                         OperandConstraint::FixedReg(r) => Some(r),
                         // The place goes to the operand that the result overwrites, if there is one.
                         _ if tied.is_some_and(|t| t != k) => None,
-                        _ => made.filter(|_| !now.contains(o.vreg().vreg())),
+                        _ => made.filter(|_| !now.contains(o.vreg())),
                     };
-                    let old = &mut self.wish[o.vreg().vreg()];
+                    let old = &mut self.wish[o.vreg()];
                     *old = old.or(wish);
                 }
-                for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
-                    if now.insert(o.vreg().vreg()) && !quiet {
-                        let own = own_fixed(ops, o.vreg().vreg(), OperandKind::Use);
-                        self.forbidden[o.vreg().vreg()].union_from(without(early, own));
+                for o in ops.iter().filter(|o| o.is_use()) {
+                    if now.insert(o.vreg()) && !quiet {
+                        let own = own_fixed(ops, o.vreg(), OperandKind::Use);
+                        self.forbidden[o.vreg()].union_from(without(early, own));
                     }
                 }
             }
@@ -217,10 +216,10 @@ impl Wishes {
                 }
             }
             for i in (info.start..info.end).rev() {
-                let ops = p.inst_operands(Inst::new(i as usize));
+                let ops = p.parts(i as usize);
                 for o in ops {
                     if let OperandConstraint::Reuse(n) = o.constraint() {
-                        self.hand_back(o.vreg().vreg(), ops[n].vreg().vreg());
+                        self.hand_back(o.vreg(), ops[n].vreg());
                     }
                 }
             }
@@ -266,7 +265,7 @@ impl<'a> Scan<'a> {
         self.offsets.reserve(insts);
         for i in 0..insts {
             self.offsets.push(operands);
-            operands += self.p.inst_operands(Inst::new(i)).len() as u32;
+            operands += self.p.parts(i).len() as u32;
         }
         self.allocs.resize(operands as usize, Allocation::none());
         for b in self.order() {
@@ -344,15 +343,15 @@ impl<'a> Scan<'a> {
         let mut dead = Vec::new();
         let mut ends = vec![0; (info.end - info.start) as usize + 1];
         for i in (info.start..info.end).rev() {
-            let ops = self.p.inst_operands(Inst::new(i as usize));
-            for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
-                if !now.remove(o.vreg().vreg()) {
-                    dead.push(o.vreg().vreg());
+            let ops = self.p.parts(i as usize);
+            for o in ops.iter().filter(|o| o.is_def()) {
+                if !now.remove(o.vreg()) {
+                    dead.push(o.vreg());
                 }
             }
-            for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
-                if now.insert(o.vreg().vreg()) {
-                    dead.push(o.vreg().vreg());
+            for o in ops.iter().filter(|o| o.is_use()) {
+                if now.insert(o.vreg()) {
+                    dead.push(o.vreg());
                 }
             }
             ends[(i - info.start) as usize] = dead.len();
@@ -364,19 +363,24 @@ impl<'a> Scan<'a> {
 
     fn inst(&mut self, i: u32, busy: &mut Places, dying: &[usize]) -> Option<()> {
         let inst = Inst::new(i as usize);
-        let ops = self.p.inst_operands(inst);
+        let ops = self.p.parts(i as usize);
         let mut out: SmallVec<[Allocation; 8]> = SmallVec::from_elem(Allocation::none(), ops.len());
         // Places held only while inputs are read, and those held to the end of the instruction.
         let (mut early, mut late) = (Places::default(), Places::default());
-        for o in ops {
-            if let Some(r) = o.as_fixed_nonallocatable() {
-                out[index_of(ops, o)] = Allocation::reg(r);
+        let mut reuses = false;
+        for (k, o) in ops.iter().enumerate() {
+            match o.constraint() {
+                OperandConstraint::FixedReg(r) if !o.is_tracked() => out[k] = Allocation::reg(r),
+                OperandConstraint::Reuse(_) => reuses = true,
+                _ => {}
             }
         }
-        for (k, o) in ops.iter().enumerate().filter(|(_, o)| tracked(o) && o.kind() == OperandKind::Use) {
-            let v = o.vreg().vreg();
+        // The operand that takes the place of another one.
+        let taker = |k: usize| ops.iter().position(|d| reuses && d.constraint() == OperandConstraint::Reuse(k));
+        for (k, o) in ops.iter().enumerate().filter(|(_, o)| o.is_use()) {
+            let v = o.vreg();
             let at = self.home[v]?;
-            let tied = ops.iter().position(|d| d.constraint() == OperandConstraint::Reuse(k));
+            let tied = taker(k);
             let fits = match o.constraint() {
                 OperandConstraint::FixedReg(r) => at == Allocation::reg(r),
                 OperandConstraint::Any => true,
@@ -385,13 +389,13 @@ impl<'a> Scan<'a> {
                 OperandConstraint::Reg | OperandConstraint::Reuse(_) => at.as_reg().is_some_and(|r| !self.file.inputs.contains(&r)),
             };
             // Another operand may read the same value, if it does so before results are written, and none takes its place.
-            let alone = |(n, q): (usize, &Operand)| {
-                let tied = || ops.iter().any(|d| d.constraint() == OperandConstraint::Reuse(n));
-                n == k || !tracked(q) || q.kind() == OperandKind::Def || q.vreg() != o.vreg() || q.pos() == OperandPos::Early && !tied()
+            let alone = |(n, q): (usize, &Part)| {
+                let tied = || taker(n).is_some();
+                n == k || !q.is_tracked() || q.kind() == OperandKind::Def || q.vreg() != o.vreg() || q.pos() == OperandPos::Early && !tied()
             };
             let last = dying.contains(&v) && ops.iter().enumerate().all(alone);
             // A result that overwrites its input needs a copy where the input lives on, or is where the result must not be.
-            let barred = tied.map_or(PRegSet::default(), |d| self.wishes.forbidden[ops[d].vreg().vreg()]);
+            let barred = tied.map_or(PRegSet::default(), |d| self.wishes.forbidden[ops[d].vreg()]);
             let allowed = |a: &Allocation| a.as_reg().is_none_or(|r| !barred.contains(r));
             let in_place = fits && (tied.is_none() || (last && at.is_reg() && !self.is_input(at) && allowed(&at)));
             if in_place {
@@ -417,12 +421,12 @@ impl<'a> Scan<'a> {
                 late.insert(out[k]);
             }
         }
-        for (k, o) in ops.iter().enumerate().filter(|(_, o)| is_def(o) && o.pos() == OperandPos::Early) {
+        for (k, o) in ops.iter().enumerate().filter(|(_, o)| o.is_def() && o.pos() == OperandPos::Early) {
             let blocked = busy.with(&early).with(&late);
             out[k] = self.define(o, &blocked)?;
             late.insert(out[k]);
         }
-        for v in dying.iter().filter(|v| ops.iter().any(|o| tracked(o) && o.kind() == OperandKind::Use && o.vreg().vreg() == **v)) {
+        for v in dying.iter().filter(|v| ops.iter().any(|o| o.is_use() && o.vreg() == **v)) {
             if let Some(a) = self.home[*v] {
                 busy.remove(a);
                 if let (true, Some(r)) = (self.spread, a.as_reg()) {
@@ -431,7 +435,7 @@ impl<'a> Scan<'a> {
             }
         }
         for pass in 0..3 {
-            for (k, o) in ops.iter().enumerate().filter(|(_, o)| is_def(o) && o.pos() == OperandPos::Late) {
+            for (k, o) in ops.iter().enumerate().filter(|(_, o)| o.is_def() && o.pos() == OperandPos::Late) {
                 let turn = match o.constraint() {
                     OperandConstraint::FixedReg(_) => 0,
                     OperandConstraint::Reuse(_) => 1,
@@ -447,14 +451,14 @@ impl<'a> Scan<'a> {
                         return None;
                     }
                     out[k] = out[n];
-                    self.home[o.vreg().vreg()] = Some(out[n]);
-                    if self.wishes.forbidden[o.vreg().vreg()].contains(out[n].as_reg()?) {
+                    self.home[o.vreg()] = Some(out[n]);
+                    if self.wishes.forbidden[o.vreg()].contains(out[n].as_reg()?) {
                         return None;
                     }
                 } else {
                     // A place promised to a tied result is not free for others.
-                    for (n, d) in ops.iter().enumerate() {
-                        if let (true, OperandConstraint::Reuse(u)) = (n != k && is_def(d), d.constraint()) {
+                    for (n, d) in ops.iter().enumerate().filter(|_| reuses) {
+                        if let (true, OperandConstraint::Reuse(u)) = (n != k && d.is_def(), d.constraint()) {
                             blocked.insert(out[u]);
                         }
                     }
@@ -463,8 +467,8 @@ impl<'a> Scan<'a> {
                 late.insert(out[k]);
             }
         }
-        for o in ops.iter().filter(|o| is_def(o)) {
-            let v = o.vreg().vreg();
+        for o in ops.iter().filter(|o| o.is_def()) {
+            let v = o.vreg();
             if !dying.contains(&v) {
                 busy.insert(self.home[v]?);
             }
@@ -474,8 +478,8 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    fn define(&mut self, o: &Operand, blocked: &Places) -> Option<Allocation> {
-        let v = o.vreg().vreg();
+    fn define(&mut self, o: &Part, blocked: &Places) -> Option<Allocation> {
+        let v = o.vreg();
         let a = match o.constraint() {
             OperandConstraint::FixedReg(r) => Some(Allocation::reg(r)).filter(|a| !blocked.contains(*a)),
             OperandConstraint::Limit(n) => self.choose(v, o.class(), blocked, Some(n)),
@@ -561,8 +565,8 @@ impl<'a> Scan<'a> {
             let mut held: Places = self.live.start[s.index()].ones().filter_map(|v| self.home[v]).collect();
             held.extend(to.params.iter().filter_map(|p| self.home[p.vreg()]));
             held.extend(args.iter().filter_map(|a| self.home[a.vreg()]));
-            for o in self.p.inst_operands(Inst::new(info.end as usize - 1)).iter().filter(|o| tracked(o)) {
-                held.extend(self.home[o.vreg().vreg()]);
+            for o in self.p.parts(info.end as usize - 1).iter().filter(|o| o.is_tracked()) {
+                held.extend(self.home[o.vreg()]);
             }
             self.parallel(moves, point, &held)?;
         }
@@ -605,18 +609,10 @@ impl Dying {
     }
 }
 
-fn is_def(o: &Operand) -> bool {
-    tracked(o) && o.kind() == OperandKind::Def
-}
-
-fn index_of(ops: &[Operand], o: &Operand) -> usize {
-    ops.iter().position(|q| std::ptr::eq(q, o)).unwrap_or(0)
-}
-
 /// The registers to which operands of kind `kind` fix `v` itself.
-fn own_fixed(ops: &[Operand], v: usize, kind: OperandKind) -> PRegSet {
+fn own_fixed(ops: &[Part], v: usize, kind: OperandKind) -> PRegSet {
     let mut set = PRegSet::default();
-    for o in ops.iter().filter(|o| tracked(o) && o.kind() == kind && o.vreg().vreg() == v) {
+    for o in ops.iter().filter(|o| o.is_tracked() && o.kind() == kind && o.vreg() == v) {
         if let OperandConstraint::FixedReg(r) = o.constraint() {
             set.add(r);
         }

@@ -118,6 +118,9 @@ fn sweep(func: &mut Function) -> bool {
 
 /// Local arrays that no instruction names lose their elements (their numbers stay).
 fn drop_locals(func: &mut Function) -> bool {
+    if func.locals.is_empty() {
+        return false;
+    }
     let mut used: EntitySet<Local> = EntitySet::new();
     for (_, i) in func.ordered() {
         if let Some(l) = local_of(func, i) {
@@ -153,14 +156,13 @@ fn overwritten_outputs(func: &mut Function) -> bool {
     let mut changed = false;
     for b in func.layout.clone() {
         let mut later: Vec<(MemRef, u32)> = Vec::new();
-        let mut dead: EntitySet<Inst> = EntitySet::new();
+        let mut dead: Vec<Inst> = Vec::new();
         for i in func.blocks[b].insts.iter().rev() {
             let d = &func.insts[*i];
             match (d.op, &d.imm) {
                 (Opcode::Output, Imm::Mem { var, offset }) if d.args.len() == 1 => {
                     if later.contains(&(*var, *offset)) {
-                        dead.insert(*i);
-                        changed = true;
+                        dead.push(*i);
                     } else {
                         later.push((*var, *offset));
                     }
@@ -169,7 +171,10 @@ fn overwritten_outputs(func: &mut Function) -> bool {
                 _ => {}
             }
         }
-        func.blocks[b].insts.retain(|i| !dead.contains(*i));
+        if !dead.is_empty() {
+            changed = true;
+            func.blocks[b].insts.retain(|i| !dead.contains(i));
+        }
     }
     changed
 }

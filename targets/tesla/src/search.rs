@@ -95,8 +95,12 @@ impl Search<'_> {
         if large && bounded && laid.code.registers <= MANY {
             return Found { laid, vcode: plain, live: Rc::default(), least: Size::default() };
         }
+        let live = Rc::new(flow::live_out(&mut plain));
+        if large && bounded && sched::pressure(&mut plain, &live) > sched::enough(self.file, laid.code.registers) {
+            return Found { laid, vcode: plain, live, least: Size::default() };
+        }
         let least = (self.least)(&mut plain);
-        let mut best = Found { laid, vcode: plain.clone(), live: Rc::new(flow::live_out(&mut plain)), least };
+        let mut best = Found { laid, vcode: plain.clone(), live, least };
         if !bounded {
             self.spill_less(&mut plain, &mut best);
         }

@@ -62,9 +62,9 @@ impl Rows {
         Rows { all, place, left }
     }
     /// The rows that operands made like this may match, in this order or, where that is allowed, exchanged.
-    fn left(&self, made: &[Makers; 4], commutative: bool) -> Set {
+    fn left(&self, made: [Option<Maker>; 4], commutative: bool) -> Set {
         let rows = Set::MAX >> (Set::BITS as usize - self.all.len());
-        let of = |m: Makers| if m == ANYTHING { [rows; 2] } else { self.left[self.place[m.trailing_zeros() as usize] as usize] };
+        let of = |m: Option<Maker>| m.map_or([rows; 2], |m| self.left[self.place[m as usize] as usize]);
         let (x, y) = (of(made[0]), of(made[1]));
         x[0] & y[1] | if commutative { x[1] & y[0] } else { 0 }
     }
@@ -85,8 +85,15 @@ type Makers = u128;
 const ANYTHING: Makers = Makers::MAX;
 const _: () = assert!(Opcode::ALL.len() < Makers::BITS as usize);
 
+/// The number of such a bit.
+type Maker = u32;
+
+fn maker_of(op: Option<Opcode>) -> Maker {
+    op.map_or(Makers::BITS - 1, |op| op as Maker)
+}
+
 fn maker(op: Option<Opcode>) -> Makers {
-    1 << op.map_or(Makers::BITS - 1, |op| op as u32)
+    1 << maker_of(op)
 }
 
 /// What an operand must be at least.
@@ -153,15 +160,19 @@ impl Table {
         let (op, precise) = (d.op, d.precise);
         let [result] = d.results[..] else { return Action::Keep };
         let rows = &self.0[op as usize];
-        let mut made = [ANYTHING; 4];
+        let mut made = [None; 4];
         if rows.all.is_empty() || d.args.len() > made.len() {
             return Action::Keep;
         }
         for (m, v) in made.iter_mut().zip(&d.args) {
-            *m = maker(b.func.def_inst(*v).map(|i| b.func.insts[i].op));
+            *m = Some(maker_of(b.func.def_inst(*v).map(|i| b.func.insts[i].op)));
         }
         let (operands, commutative) = (d.args.len(), op.is_commutative());
-        let mut left = rows.left(&made, commutative);
+        let mut left = rows.left(made, commutative);
+        if left == 0 {
+            return Action::Keep;
+        }
+        let made = made.map(|m| m.map_or(ANYTHING, |m| 1 << m));
         while left != 0 {
             let row = &rows.all[left.trailing_zeros() as usize];
             left &= left - 1;

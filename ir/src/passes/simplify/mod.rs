@@ -35,15 +35,22 @@ fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
     let d = &b.func.insts[i];
     let [result] = d.results[..] else { return Action::Keep };
     let ty = b.func.ty(result);
-    if let Some(bits) = fold(b.func, facts.numerics, d, ty) {
+    // Most rewrites want an operand that a certain operation made: a bit for each that made one.
+    let made = d.args.iter().filter_map(|v| b.func.def_inst(*v)).fold(0u128, |set, i| set | 1 << b.func.insts[i].op as u32);
+    let made_by = |op: Opcode| made >> op as u32 & 1 == 1;
+    if (d.args.is_empty() || made_by(Opcode::Const))
+        && let Some(bits) = fold(b.func, facts.numerics, d, ty)
+    {
         make_const(b.func, i, bits);
         return Action::Changed;
     }
     b.precise = d.precise;
-    let special = undefined::visit(b, i, facts)
-        .or_else(|| on_splats(b, i, result))
-        .or_else(|| constants_right(b, i))
-        .or_else(|| over_choice(b, i, facts))
+    let special = made_by(Opcode::Undef)
+        .then(|| undefined::visit(b, i, facts))
+        .flatten()
+        .or_else(|| made_by(Opcode::Splat).then(|| on_splats(b, i, result)).flatten())
+        .or_else(|| made_by(Opcode::Const).then(|| constants_right(b, i)).flatten())
+        .or_else(|| made_by(Opcode::Select).then(|| over_choice(b, i, facts)).flatten())
         .or_else(|| match b.func.insts[i].op {
             Opcode::Select => select(b, i, facts),
             Opcode::Bitcast | Opcode::Fcvt => conversion(b, i),
@@ -51,7 +58,7 @@ fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
         });
     let action = match special {
         Some(v) => Action::Replace(v),
-        None if b.func.insts[i].op.group() == "Vector" => vector::visit(b, i),
+        None if vector::is_vector(b.func.insts[i].op) => vector::visit(b, i),
         None => EXACT.apply(b, i, facts),
     };
     match action {

@@ -45,10 +45,20 @@ pub(crate) fn trace(f: &Function, mut v: Value, mut lane: u8) -> LaneSource {
     }
 }
 
+/// Whether an operation only arranges lanes.
+pub(super) fn is_vector(op: Opcode) -> bool {
+    matches!(op, Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle)
+}
+
 /// One instruction.
 pub(super) fn visit(b: &mut Builder, i: Inst) -> Action {
     use Opcode::*;
-    let d = b.func.insts[i].clone();
+    let d = &b.func.insts[i];
+    // What is made of scalars is the most frequent, and nothing becomes of it.
+    if d.op == Build && d.args.first() != d.args.last() && d.args.first().is_some_and(|v| b.func.def_if(*v, Extract).is_none()) {
+        return Action::Keep;
+    }
+    let d = d.clone();
     let Some(result) = b.func.result(i) else { return Action::Keep };
     let ty = b.func.ty(result);
     match (d.op, &d.imm) {

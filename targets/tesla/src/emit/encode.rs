@@ -4,13 +4,11 @@
 
 use crate::isa::chip::Chip;
 use crate::isa::decode::Insn;
-use crate::isa::forms::{AddOp, CP, IMM_SHIFT, Op, Shape, TABLE, TForm, field};
+use crate::isa::forms::{AddOp, COUNT_FORMS, CP, FORMS, IMM_SHIFT, Op, Shape, TABLE, TForm, field};
 use crate::isa::operand::{Item, MOST, Operand, Reach, S_TYPES, SOURCES, Size, Width, template};
 use crate::select::mir::{Dst, Extra, Index, MInst, Part, Src};
 use retroshade_emit::{FieldName, FieldValue, FormId, Word};
 use retroshade_lower::{PlacedReg, Reg};
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 /// The zero register of long forms: beyond every allocation.
 pub const ZERO: u64 = 127;
@@ -28,16 +26,44 @@ pub fn number(r: Reg) -> Option<u64> {
 
 /// Forms of an operation by shape.
 pub fn forms_of(op: Op, shape: Shape) -> &'static [FormId] {
-    static MAP: OnceLock<BTreeMap<(Op, u8), Vec<FormId>>> = OnceLock::new();
-    let map = MAP.get_or_init(|| {
-        let mut m: BTreeMap<(Op, u8), Vec<FormId>> = BTreeMap::new();
-        for (n, f) in TABLE.forms.iter().enumerate() {
-            m.entry((f.ext.op, f.ext.shape as u8)).or_default().push(FormId(n as u16));
-        }
-        m
-    });
-    map.get(&(op, shape as u8)).map_or(&[], Vec::as_slice)
+    let at = place_of(op, shape);
+    &FORMS_OF.order[FORMS_OF.starts[at] as usize..FORMS_OF.starts[at + 1] as usize]
 }
+
+const SHAPES: usize = Shape::Control as usize + 1;
+
+const fn place_of(op: Op, shape: Shape) -> usize {
+    op.number() * SHAPES + shape as usize
+}
+
+/// All forms by operation and shape, and where those of each begin.
+struct FormsOf {
+    order: [FormId; COUNT_FORMS],
+    starts: [u16; Op::COUNT * SHAPES + 1],
+}
+
+static FORMS_OF: FormsOf = {
+    let mut of = FormsOf { order: [FormId(0); COUNT_FORMS], starts: [0; Op::COUNT * SHAPES + 1] };
+    let mut n = 0;
+    while n < COUNT_FORMS {
+        of.starts[place_of(FORMS[n].ext.op, FORMS[n].ext.shape) + 1] += 1;
+        n += 1;
+    }
+    let mut at = 0;
+    while at < Op::COUNT * SHAPES {
+        of.starts[at + 1] += of.starts[at];
+        at += 1;
+    }
+    let mut next = of.starts;
+    n = 0;
+    while n < COUNT_FORMS {
+        let at = place_of(FORMS[n].ext.op, FORMS[n].ext.shape);
+        of.order[next[at] as usize] = FormId(n as u16);
+        next[at] += 1;
+        n += 1;
+    }
+    of
+};
 
 /// What the emitter may use besides the instruction.
 #[derive(Clone, Copy, Debug)]

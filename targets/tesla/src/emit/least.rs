@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_label_parts_shorts() {
         let setting = Setting { space: FP, short_zero: true, a: 0, chip: &EVERYTHING };
-        let short = || Line::from(Enc::new(sum(at(1), at(2), at(3)), setting, Span::NONE).expect("a form"));
+        let short = || Line::Inst(Enc::new(sum(at(1), at(2), at(3)), setting, Span::NONE).expect("a form"));
         let bytes = |lines: &[Line]| of_lines(lines).bytes;
         assert_eq!(bytes(&[short(), short(), short(), short()]), 16);
         assert_eq!(bytes(&[short(), short(), short(), Line::Exit, short()]), 24);

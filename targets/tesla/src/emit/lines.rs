@@ -26,14 +26,12 @@ pub(super) struct Enc {
 
 impl Enc {
     /// An instruction in the forms that take it; itself, if there is none.
-    pub(super) fn new(inst: MInst, setting: Setting, span: Span) -> Result<Enc, Box<MInst>> {
+    pub(super) fn new(inst: MInst, setting: Setting, span: Span) -> Result<Box<Enc>, Box<Enc>> {
         let short = encode(&inst, Shape::Short, &setting);
         let long = if short.is_none() { long(&inst, &setting) } else { None };
-        if short.is_none() && long.is_none() {
-            return Err(Box::new(inst));
-        }
         let (reads, writes) = touched(&inst, setting.a);
-        Ok(Enc { inst, setting, short, long, reads, writes, span })
+        let e = Box::new(Enc { inst, setting, short, long, reads, writes, span });
+        if e.short.is_some() || e.long.is_some() { Ok(e) } else { Err(e) }
     }
     fn long(&self) -> Option<Encoded> {
         self.long.or_else(|| long(&self.inst, &self.setting))
@@ -77,9 +75,10 @@ pub(super) enum Line {
     Exit,
 }
 
-impl From<Enc> for Line {
-    fn from(e: Enc) -> Line {
-        Line::Inst(Box::new(e))
+impl Line {
+    /// Whether it is an instruction under a predicate.
+    pub(super) fn is_predicated(&self) -> bool {
+        matches!(self, Line::Inst(e) if e.is_predicated())
     }
 }
 
@@ -237,10 +236,17 @@ fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembl
     let first = few((0..run.len()).filter(|n| join && all[*n].after.is_empty() && run[*n].carries()).collect(), 4);
     type Plan = (usize, Option<usize>, Vec<usize>, Vec<bool>, Option<usize>);
     let ends = 8 * (usize::from(exit) + usize::from(join));
+    let shorts = all.iter().filter(|i| i.short).count();
     let mut best: Option<Plan> = None;
     for f in &first {
         for l in &last {
             if f.is_some() && f == l {
+                continue;
+            }
+            // With all pairs that there could be.
+            let carriers = [*f, *l].into_iter().flatten();
+            let (left, left_short) = carriers.fold((all.len(), shorts), |(n, s), c| (n - 1, s - usize::from(all[c].short)));
+            if best.as_ref().is_some_and(|b| b.0 <= 8 * (left - left_short / 2) + ends) {
                 continue;
             }
             let c = if f.is_none() && l.is_none() { choose(&all, 0) } else { choose_between(&all, *f, *l) };

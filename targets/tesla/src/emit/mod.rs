@@ -428,7 +428,7 @@ impl<'a> Emitter<'a> {
         for (arm, code) in [(then, code), (other, code.inverse())] {
             for n in arm {
                 let Node::Block(b) = n else { return false };
-                for p in self.placed_block(*b).iter().cloned() {
+                for p in self.placed_block(*b) {
                     let mut some = Vec::new();
                     let ok = match p {
                         PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Undefined, .. }, _) => true,
@@ -442,16 +442,16 @@ impl<'a> Emitter<'a> {
                                     i.op,
                                     Op::Emit | Op::Restart | Op::Discard | Op::Bar | Op::Quadop | Op::StG | Op::StL | Op::StS
                                 );
-                            plain && self.expand(i, span, &mut some, Some((c, code))).is_ok()
+                            plain && self.expand(i.clone(), *span, &mut some, Some((c, code))).is_ok()
                         }
-                        PlacedInst::Move { class: 1, from, to } => self.copy(from, to, &mut some, Some((c, code))).is_ok(),
+                        PlacedInst::Move { class: 1, from, to } => self.copy(*from, *to, &mut some, Some((c, code))).is_ok(),
                         _ => false,
                     };
-                    if !ok || some.iter().any(|e| !e.is_predicated()) {
+                    if !ok || !some.iter().all(Line::is_predicated) {
                         (self.address, self.next_a) = before;
                         return false;
                     }
-                    all.extend(some.into_iter().map(Line::from));
+                    all.extend(some);
                 }
             }
         }
@@ -466,10 +466,10 @@ impl<'a> Emitter<'a> {
 
     fn block(&mut self, b: Block) -> Result<(), CompileError> {
         let mut out = Vec::new();
-        for p in self.placed_block(b).iter().cloned() {
+        for p in self.placed_block(b) {
             match p {
-                PlacedInst::Move { class: 0, from, to } => self.copy_flag(from, to, &mut out)?,
-                PlacedInst::Move { from, to, .. } => self.copy(from, to, &mut out, None)?,
+                PlacedInst::Move { class: 0, from, to } => self.copy_flag(*from, *to, &mut out)?,
+                PlacedInst::Move { from, to, .. } => self.copy(*from, *to, &mut out, None)?,
                 PlacedInst::Inst(i, span) => match i.extra {
                     Extra::Jump | Extra::Branch(..) | Extra::Entry(_) | Extra::Undefined => {}
                     Extra::Exit(_) => {
@@ -485,7 +485,7 @@ impl<'a> Emitter<'a> {
                         continue;
                     }
                     Extra::Lock(_) => {
-                        self.locked(&i, span)?;
+                        self.locked(i, *span)?;
                         continue;
                     }
                     _ if i.op == Op::Discard => {
@@ -493,16 +493,16 @@ impl<'a> Emitter<'a> {
                         self.control(DISCARD, None, pred);
                         continue;
                     }
-                    _ => self.expand(i, span, &mut out, None)?,
+                    _ => self.expand(i.clone(), *span, &mut out, None)?,
                 },
             }
-            self.lines.extend(out.drain(..).map(Line::from));
+            self.lines.append(&mut out);
         }
         Ok(())
     }
 
     /// A move between registers or between a register and l[].
-    fn copy(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>, pred: Option<Predicate>) -> Result<(), CompileError> {
+    fn copy(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Line>, pred: Option<Predicate>) -> Result<(), CompileError> {
         let reg = |p: PlacedReg| Reg::Placed(p);
         let memory = |p: PlacedReg| matches!(p, PlacedReg::Slot { bank: 1, .. });
         let slot =
@@ -516,7 +516,7 @@ impl<'a> Emitter<'a> {
         self.finish(i, Span::NONE, out, pred, 0)
     }
     /// A move that takes a `$c` or gives one.
-    fn copy_flag(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>) -> Result<(), CompileError> {
+    fn copy_flag(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Line>) -> Result<(), CompileError> {
         let flag = |p: PlacedReg| matches!(p, PlacedReg::Reg { class: 0, .. });
         let to_flag =
             |from: Reg, to: PlacedReg| MInst { cdst: Some(Reg::Placed(to)), ..MInst::new(Op::MovToC, Dst::None, &[Src::reg(from)]) };
@@ -548,7 +548,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// What is not 0 exactly where the flags are not those of 0; on this chip nothing else is asked of them.
-    fn flag_as_word(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>) -> Result<(), CompileError> {
+    fn flag_as_word(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Line>) -> Result<(), CompileError> {
         let to = Reg::Placed(to);
         self.finish(MInst::new(Op::Mov, Dst::Reg(to), &[Src::Imm(1)]), Span::NONE, out, None, 0)?;
         let zero = MInst {
@@ -600,7 +600,7 @@ impl<'a> Emitter<'a> {
         for b in body {
             self.expand(b, span, &mut out, None)?;
         }
-        self.lines.extend(out.into_iter().map(Line::from));
+        self.lines.extend(out);
         let taken = number(l.taken).ok_or_else(|| CompileError::Internal("a flag in memory".into()))?;
         self.control(BRK, None, Some((taken, TAKEN)));
         self.control(BRA, Some(head), None);
@@ -609,11 +609,11 @@ impl<'a> Emitter<'a> {
     }
 
     /// Spilled operands to scratch registers, the index to `$a`, then the instruction.
-    fn expand(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<Predicate>) -> Result<(), CompileError> {
+    fn expand(&mut self, mut i: MInst, span: Span, out: &mut Vec<Line>, pred: Option<Predicate>) -> Result<(), CompileError> {
         let mut scratch = self.room.scratch();
         let spilled = |r: Reg| if let Some(PlacedReg::Slot { bank: 1, hw }) = r.placed() { Some(hw) } else { None };
         let mut loaded: Vec<(u32, Reg)> = Vec::new();
-        let mut load = |s: &mut Self, r: &mut Reg, out: &mut Vec<Enc>| -> Result<(), CompileError> {
+        let mut load = |s: &mut Self, r: &mut Reg, out: &mut Vec<Line>| -> Result<(), CompileError> {
             let Some(hw) = spilled(*r) else { return Ok(()) };
             if let Some((_, t)) = loaded.iter().find(|l| l.0 == hw) {
                 *r = *t;
@@ -673,7 +673,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
     /// The `$a` that holds an index, set up if none does.
-    fn address_register(&mut self, index: Index, span: Span, out: &mut Vec<Enc>) -> Result<u8, CompileError> {
+    fn address_register(&mut self, index: Index, span: Span, out: &mut Vec<Line>) -> Result<u8, CompileError> {
         if index == Index::None {
             return Ok(0);
         }
@@ -691,7 +691,7 @@ impl<'a> Emitter<'a> {
         self.address[n as usize] = Some(index);
         Ok(n)
     }
-    fn finish(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<Predicate>, a: u8) -> Result<(), CompileError> {
+    fn finish(&mut self, mut i: MInst, span: Span, out: &mut Vec<Line>, pred: Option<Predicate>, a: u8) -> Result<(), CompileError> {
         let s = Setting { a, ..self.setting };
         if let Some((c, code)) = pred {
             i.pred = Some((Reg::Placed(PlacedReg::Reg { class: 0, index: c as u8 }), code));
@@ -707,7 +707,7 @@ impl<'a> Emitter<'a> {
             true => lacking(s.chip, &format!("any form of `{text}`"), span),
             false => CompileError::Internal(format!("no form takes `{text}`")),
         };
-        let e = Enc::new(i, s, span).map_err(|i| no_form(i.text()))?;
+        let e = Enc::new(i, s, span).map_err(|e| no_form(e.inst.text()))?;
         // An address register is stale once its source changes.
         for n in 1..4 {
             if let Some(Index::Reg(r, _)) = self.address[n]
@@ -720,7 +720,7 @@ impl<'a> Emitter<'a> {
                 }
             }
         }
-        out.push(e);
+        out.push(Line::Inst(e));
         Ok(())
     }
 }

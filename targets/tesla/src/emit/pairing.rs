@@ -86,7 +86,7 @@ fn improve(items: &[Item], from: Choice, free: usize) -> Vec<usize> {
 /// with the next short one that is ready then; a short one without a partner waits as long as something else can go.
 fn list_order(items: &[Item], free: usize) -> Vec<usize> {
     let mut missing: Vec<u32> = vec![0; free];
-    let mut later: Vec<Vec<u32>> = vec![Vec::new(); free];
+    let mut later: Vec<SmallVec<[u32; 4]>> = (0..free).map(|_| SmallVec::new()).collect();
     for (i, item) in items[..free].iter().enumerate() {
         for a in item.after.iter().filter(|a| **a < free) {
             missing[i] += 1;

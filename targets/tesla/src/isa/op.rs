@@ -20,6 +20,14 @@ pub enum Ty {
     I64,
 }
 
+impl Ty {
+    const COUNT: usize = Ty::I64 as usize + 1;
+    /// The number of a pair of types.
+    const fn with(self, other: Ty) -> usize {
+        self as usize * Ty::COUNT + other as usize
+    }
+}
+
 /// Which part of a multiprocessor executes an operation (12, rule 13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -77,7 +85,20 @@ macro_rules! operations {
             CvtInt(Ty, Ty),
         }
 
+        /// The operations without types, to be counted.
+        enum Plain { $($name,)* Count }
+
         impl Op {
+            /// How many operations there are.
+            pub const COUNT: usize = Plain::Count as usize + 2 * Ty::COUNT * Ty::COUNT;
+            /// The operation's number, below [`Op::COUNT`].
+            pub const fn number(self) -> usize {
+                match self {
+                    $(Op::$name => Plain::$name as usize,)*
+                    Op::Cvt(to, from) => Plain::Count as usize + to.with(from),
+                    Op::CvtInt(to, from) => Plain::Count as usize + Ty::COUNT * Ty::COUNT + to.with(from),
+                }
+            }
             /// A line for the documentation.
             pub const fn doc(self) -> &'static str {
                 match self {

@@ -21,7 +21,7 @@ use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{
     Binding, Block, BlockCall, Builtin, FloatCC, Function, Imm, Inst, InstData, IntCC, Module, Opcode, Output, Scalar, Span, Type, Value,
 };
-use retroshade_ir::{MemRef, Primitive, Reference, Stage};
+use retroshade_ir::{MemRef, Primitive, Reference, Stage, TexLod};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal;
 use retroshade_lower::structure::{Structure, StructureOptions, structurise_with};
@@ -341,7 +341,8 @@ fn initialise_outputs(m: &mut Module) {
 
 /// Rewrites the entry function of a module whose calls are inlined.
 pub(crate) fn legalise(module: &mut Module, options: LegalOptions) -> Result<(), CompileError> {
-    let uniformity = Uniformity::new(module, module.main());
+    let asks = |d: &InstData| matches!(&d.imm, Imm::Tex(t) if t.lod == TexLod::Bias);
+    let uniformity = module.main().insts.values().any(asks).then(|| Uniformity::new(module, module.main()));
     let old = std::mem::take(module.main_mut());
     let mut s = Scalarise {
         old: &old,
@@ -363,14 +364,18 @@ pub(crate) struct Scalarise<'a> {
     pub(crate) old: &'a Function,
     pub(crate) module: &'a Module,
     pub(crate) chip: &'static Chip,
-    /// Of the source.
-    pub(crate) uniformity: Uniformity,
+    /// Of the source, where biases ask for it.
+    uniformity: Option<Uniformity>,
     pub(crate) ex: Expand,
     pub(crate) map: SecondaryMap<Value, Lanes>,
     blocks: SecondaryMap<Block, Option<Block>>,
 }
 
 impl Scalarise<'_> {
+    /// Whether lanes may have different values of a bias.
+    pub(crate) fn is_divergent(&self, bias: Value) -> bool {
+        self.uniformity.as_ref().is_none_or(|u| u.is_divergent(bias))
+    }
     fn run(&mut self) -> Result<(), CompileError> {
         // Blocks keep their numbers: the structure tree names them.
         for _ in self.old.blocks.keys() {

@@ -20,6 +20,9 @@ pub(crate) fn hoist(m: &mut Module) {
         level_zero && arguments(&m.textures[t.texture], t) >= MOST_ARGUMENTS
     };
     let f = m.main();
+    if !f.ordered().any(|(_, i)| by_quads(&f.insts[i])) {
+        return;
+    }
     let levels = Uniformity::new(m, f);
     let apart = |b: Block| levels.block_level(b) == Level::Divergent;
     let found: Vec<(Block, Inst)> = f.ordered().filter(|(b, i)| apart(*b) && by_quads(&f.insts[*i])).collect();

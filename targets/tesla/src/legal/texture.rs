@@ -137,7 +137,7 @@ impl Scalarise<'_> {
                 info.lod = TexLod::Level;
             }
             // The unit takes one bias per quad: where they differ, the level is computed for each lane.
-            TexLod::Bias if cubes || self.uniformity.is_divergent(d.args[last]) => {
+            TexLod::Bias if cubes || self.is_divergent(d.args[last]) => {
                 let coordinates = self.lanes(d.args[0]);
                 let mut slope = |op| -> Lanes { coordinates.iter().map(|c| self.ex.typed(op, F32, &[*c], Imm::Hint(0))).collect() };
                 let (dx, dy) = (slope(Opcode::Ddx), slope(Opcode::Ddy));

@@ -137,7 +137,7 @@ fn pressure_of<'a, R: AsRef<[VReg]>, W: AsRef<[VReg]>>(
     is_live: &mut [bool],
     copies: bool,
 ) -> [u32; 2] {
-    let mut seen: Vec<VReg> = Vec::new();
+    let mut seen: Vec<VReg> = Vec::with_capacity(2 * out.len() + 16);
     let mut now = 0;
     let mut read = |v: VReg, is_live: &mut [bool], now: &mut u32| {
         if counts(v) && !std::mem::replace(&mut is_live[v.vreg()], true) {
@@ -457,7 +457,7 @@ fn graph(insts: &mut [(MInst, Span)], registers: usize) -> Vec<Node> {
         let mut f = fields(i);
         f.reads.sort_unstable();
         f.reads.dedup();
-        let mut after: Vec<usize> = f.reads.iter().filter_map(|r| writer[r.vreg()]).collect();
+        let mut after: SmallVec<[usize; 8]> = f.reads.iter().filter_map(|r| writer[r.vreg()]).collect();
         f.writes.iter().for_each(|w| writer[w.vreg()] = Some(n));
         match effect(i) {
             Effect::None => {}
@@ -467,7 +467,7 @@ fn graph(insts: &mut [(MInst, Span)], registers: usize) -> Vec<Node> {
             }
             Effect::Write => {
                 after.extend(change);
-                after.append(&mut observers);
+                after.extend(observers.drain(..));
                 after.extend(std::mem::take(&mut outputs).into_values());
                 change = Some(n);
             }

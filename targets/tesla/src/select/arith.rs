@@ -6,6 +6,7 @@
 use crate::isa::forms::{AddOp, Cond, IntType, LogicOp, Op, QuadLane, QuadOp, Rounding, Ty, Whole, field};
 use crate::select::mir::*;
 use crate::select::{Accepts, Lower, Mod, signs2};
+use retroshade_ir::analysis::Ranges;
 use retroshade_ir::analysis::range::Range;
 use retroshade_ir::{FloatCC, Imm, Inst, InstData, Opcode, Scalar, Value};
 use retroshade_lower::pattern::Pattern;
@@ -308,7 +309,8 @@ impl<'a> Lower<'a> {
     fn imul_24(&mut self, i: Inst) -> Taken {
         let d = self.data(i);
         let (x, y, k) = self.factors(d);
-        let (rx, ry) = (self.facts.ranges.range_at(x, self.here.block), self.facts.ranges.range_at(y, self.here.block));
+        let ranges = self.facts.ranges.get_or_init(|| Ranges::new(self.module, self.func));
+        let (rx, ry) = (ranges.range_at(x, self.here.block), ranges.range_at(y, self.here.block));
         let within = |r: Range, lo: i64, hi: i64| r.lo >= lo && r.hi <= hi;
         let unsigned24 = within(rx, 0, 0xff_ffff) && within(ry, 0, 0xff_ffff);
         let signed24 = within(rx, -0x80_0000, 0x7f_ffff) && within(ry, -0x80_0000, 0x7f_ffff);

@@ -27,6 +27,7 @@ use retroshade_ir::{Block, Function, Imm, Inst, Local, MemRef, Module, Opcode, S
 use retroshade_lower::pattern::{Fired, Matcher, Selects};
 use retroshade_lower::{CompileError, Reg, Target, VCode, VReg};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// A source with its modifiers.
@@ -77,7 +78,8 @@ pub(crate) struct Facts<'a> {
     pub contests: BTreeMap<(Block, Word), u32>,
     /// How often each lane of a vector is taken out.
     pub lane_uses: BTreeMap<(Value, u8), u32>,
-    pub ranges: Ranges,
+    /// Found when a product of integers asks for it.
+    pub ranges: OnceCell<Ranges>,
     pub uniformity: &'a Uniformity,
 }
 
@@ -206,7 +208,7 @@ pub(crate) fn select(
         attribute_uses: BTreeMap::new(),
         contests: BTreeMap::new(),
         lane_uses: BTreeMap::new(),
-        ranges: Ranges::new(module, func),
+        ranges: OnceCell::new(),
         uniformity,
     };
     let mut l = Lower {
