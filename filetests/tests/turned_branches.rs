@@ -11,7 +11,7 @@ use retroshade_lower::{Cancel, CompiledShader, Options};
 const ALONE: Effort = Effort { sets: 6, search: 0, detours: 0 };
 const TURNED: Effort = Effort { sets: 6, search: 0, detours: 32 };
 
-/// The values of the sets are too small for `block1`, and more so for `block2`.
+/// The values of the sets are too small for `block1`, and more so for `block4`. Loops keep the arms from becoming choices of values.
 const FAR: &str = r#"shader vertex "far"
 input %a : f32x4 @location(0)
 output %position : f32x4 @position
@@ -25,29 +25,40 @@ block0:
     v3 = fmul v1, v2
     v4 = fconst.f32 50.0
     v5 = fcmp ogt v3, v4
-    br_if v5, block1, block3(v0)
-block1:
     v6 = uniform.f32x4 %scale
     v7 = extract v6, 1
-    v8 = fadd v7, v4
-    v9 = fconst.f32 3000.0
-    v10 = fcmp ogt v8, v9
-    br_if v10, block2, block3(v6)
-block2:
-    v11 = fmul v6, v0
-    v12 = fadd v11, v6
-    v13 = fmul v12, v0
-    v14 = shuffle v13, v12, [3, 4, 1, 0]
-    v15 = fadd v14, v13
-    v16 = fmul v15, v6
-    v21 = fadd v16, v11
-    v22 = fmul v21, v12
-    v23 = fmul v22, v21
-    v24 = fadd v23, v22
-    v25 = fmul v24, v21
-    jump block3(v25)
-block3(v17: f32x4):
-    output %color, v17
+    v8 = fconst.f32 0.0
+    v9 = fconst.f32 1.0
+    br_if v5, block1, block7(v0)
+block1:
+    jump block2(v8, v0)
+block2(v10: f32, v11: f32x4):
+    v12 = fmul v11, v6
+    v13 = shuffle v12, v0, [3, 4, 1, 0]
+    v14 = fadd v13, v11
+    v15 = fadd v10, v9
+    v16 = fcmp olt v15, v7
+    br_if v16, block2(v15, v14), block3
+block3:
+    v17 = fadd v7, v4
+    v18 = fconst.f32 3000.0
+    v19 = fcmp ogt v17, v18
+    br_if v19, block4, block7(v14)
+block4:
+    v20 = fadd v14, v12
+    jump block5(v8, v20)
+block5(v21: f32, v22: f32x4):
+    v23 = fmul v22, v14
+    v24 = shuffle v23, v6, [2, 1, 7, 4]
+    v25 = fadd v24, v0
+    v26 = fadd v21, v9
+    v27 = fcmp olt v26, v7
+    br_if v27, block5(v26, v25), block6
+block6:
+    v28 = fmul v25, v20
+    jump block7(v28)
+block7(v29: f32x4):
+    output %color, v29
     return
 "#;
 
@@ -79,14 +90,14 @@ block2:
     return
 "#;
 
-/// Checks a program with two efforts, and its code with each bit flipped for itself; what is seen of it, and how many of the flips that break no rule
-/// are noticed.
+/// Checks a program with two efforts, and its code with bits all over it flipped, each for itself; what is seen of it, and how many of the flips that
+/// break no rule are noticed.
 fn seen_and_noticed(isa: &dyn retroshade::TargetIsa, text: &str) -> ([Seen; 2], [usize; 2]) {
     let module = retroshade_ir::parse("turned.ir", text).unwrap();
     let shader = isa.compile(&module, &Options::default()).unwrap();
     let check = |shader: &CompiledShader, effort| check_with(isa, shader, effort, &Cancel::default());
     let mut noticed = [0; 2];
-    for bit in 0..8 * shader.code.len() {
+    for bit in (0..8 * shader.code.len()).step_by(5) {
         let mut code = shader.code.clone();
         code[bit / 8] ^= 1 << (bit % 8);
         let bad = with_code(&shader, code);
@@ -109,8 +120,8 @@ fn damage_behind_conditions_that_no_set_fulfils_is_noticed() {
             "{}: {turned:?}",
             isa.name()
         );
-        assert_eq!((turned.outcomes_reached, turned.outcomes_turned), (turned.outcomes, 3), "{}", isa.name());
-        assert!(noticed[1] >= noticed[0] + 30, "{}: {noticed:?}", isa.name());
+        assert_eq!((turned.outcomes_reached, turned.outcomes_turned > 3), (turned.outcomes, true), "{}: {turned:?}", isa.name());
+        assert!(noticed[1] >= noticed[0] + 25, "{}: {noticed:?}", isa.name());
     }
 }
 
@@ -120,6 +131,6 @@ fn a_loop_that_takes_too_long_is_left() {
         let ([alone, turned], noticed) = seen_and_noticed(isa, LONG);
         assert_eq!((alone.sets, turned.sets, turned.detours > 0), (0, 0, true), "{}: {turned:?}", isa.name());
         assert_eq!((turned.outcomes_reached, turned.unreached.len()), (turned.outcomes, 0), "{}", isa.name());
-        assert!(noticed[1] >= noticed[0] + 30, "{}: {noticed:?}", isa.name());
+        assert!(noticed[1] >= noticed[0] + 6, "{}: {noticed:?}", isa.name());
     }
 }
