@@ -36,11 +36,11 @@ impl Insn {
     /// A field's signed value.
     pub fn signed(&self, field: FieldName) -> i64 {
         let f = self.form();
-        f.position(field).map_or(0, |i| f.fields().nth(i.0 as usize).map_or(0, |x| x.signed_value(self.d[i])))
+        TABLE.position(self.d.form, field).map_or(0, |i| f.fields().nth(i.0 as usize).map_or(0, |x| x.signed_value(self.d[i])))
     }
     /// Whether the form has a field.
     pub fn has(&self, field: FieldName) -> bool {
-        self.form().position(field).is_some()
+        TABLE.position(self.d.form, field).is_some()
     }
     /// Size in bytes.
     pub fn size(&self) -> u32 {
