@@ -76,3 +76,19 @@ pub(super) fn together(turned: &BTreeSet<Visit>, env: &ShaderEnv, size: [u32; 3]
     turned.iter().for_each(|v| *by_place.entry((v.branch, v.nth)).or_default() += 1);
     by_place.values().all(|n| *n == invocations)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retroshade_ir::Block;
+
+    #[test]
+    fn all_turn_or_none() {
+        let branch = Branch { func: FuncId::from_u32(0), block: Block::from_u32(1) };
+        let visits =
+            |list: &[(u32, u32)]| list.iter().map(|(invocation, nth)| Visit { invocation: *invocation, branch, nth: *nth }).collect();
+        let of = |list: &[(u32, u32)]| together(&visits(list), &ShaderEnv::default(), [2, 1, 1]);
+        assert!(of(&[]) && of(&[(0, 3), (1, 3)]) && of(&[(0, 3), (1, 3), (0, 4), (1, 4)]));
+        assert!(!of(&[(0, 3)]) && !of(&[(0, 3), (1, 4)]) && !of(&[(0, 3), (1, 3), (1, 4)]));
+    }
+}
