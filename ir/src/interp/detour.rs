@@ -68,6 +68,10 @@ impl Detour {
         &self.turned
     }
 
+    /// Whether integers have to keep to their ranges.
+    pub(super) fn is_bound(&self) -> bool {
+        self.promised.is_some()
+    }
     /// The side that an invocation takes which has come to a branch that `says` another, or the same.
     pub(super) fn side(&mut self, invocation: u32, branch: Branch, says: u32) -> u32 {
         let Some(rules) = self.rules.get(&branch) else { return says };

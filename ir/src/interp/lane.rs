@@ -218,7 +218,7 @@ impl Lane {
 
     fn step(&mut self, cx: &Cx, mem: &mut Memory, f: &Function, inst: Inst) -> Result<Option<Stop>, InterpError> {
         let d = &f.insts[inst];
-        if let (Some(detour), Some(frame)) = (&mem.observers.detour, self.frames.last()) {
+        if let (Some(detour), Some(frame)) = (mem.observers.detour.as_ref().filter(|d| d.is_bound()), self.frames.last()) {
             detour.keeps(Branch { func: frame.func, block: frame.block }, f, d, &|v| self.reg(v))?;
         }
         match d.op {
@@ -326,8 +326,11 @@ impl Lane {
                         self.chooses(cx, mem, f, inst, 2 * lane + u32::from(!first));
                     }
                 }
-                let types: SmallVec<[Type; 4]> = d.args.iter().map(|v| f.ty(*v)).collect();
-                let args: SmallVec<[Word4; 4]> = d.args.iter().map(|v| self.reg(*v)).collect();
+                let (mut types, mut args): (SmallVec<[Type; 4]>, SmallVec<[Word4; 4]>) = Default::default();
+                for v in &d.args {
+                    types.push(f.ty(*v));
+                    args.push(self.reg(*v));
+                }
                 let Some(r) = ops::eval(cx.num, d.op, &d.imm, f.ty(result), &types, &args) else {
                     return Err(match &d.imm {
                         Imm::Ext(name) => InterpError::UnknownExt { name: name.to_string(), numerics: cx.num.name().to_string() },

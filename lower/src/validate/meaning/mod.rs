@@ -29,7 +29,7 @@ use search::Search;
 const STEPS: u64 = 8_000;
 const STEPS_EACH: u64 = 32;
 /// Sets' worth of steps for all runs on which branches are turned.
-const DETOURS: u64 = 8;
+const DETOURS: u64 = 4;
 
 /// How much is run.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { sets: 6, search: 50, detours: 32 }
+        Effort { sets: 6, search: 25, detours: 24 }
     }
 }
 
