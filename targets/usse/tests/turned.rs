@@ -1,52 +1,15 @@
-//! Branches that are turned: arms to which no inputs lead and loops of a million rounds are seen by the validator, and damage there is noticed.
+//! Branches that are turned where the code has none: arms under predicates are seen by the validator where no inputs lead, and damage there is
+//! noticed. What is the same on all machines stands in `filetests/tests/turned_branches.rs`.
 #![allow(clippy::unwrap_used)]
 
+use retroshade_lower::testing::{Profile, default_options, random_program};
 use retroshade_lower::validate::meaning::{Effort, Seen, check_with};
 use retroshade_lower::validate::validate;
 use retroshade_lower::{Cancel, CompiledShader, Options};
 use retroshade_usse::container::{self, Gxp};
 use retroshade_usse::isa::forms::{BR, decode};
 
-/// No square ends in the bits 10.
-const NEVER: &str = r#"shader vertex "never"
-input %a : f32x4 @location(0)
-output %position : f32x4 @position
-output %color : f32x4 @location(0)
-uniform %n : i32 @binding(0)
-uniform %scale : f32x4 @binding(1)
-block0:
-    v0 = input.f32x4 %a
-    output %position, v0
-    v1 = uniform.i32 %n
-    v2 = imul v1, v1
-    v3 = iconst.i32 3
-    v4 = and v2, v3
-    v5 = iconst.i32 2
-    v6 = icmp eq v4, v5
-    br_if v6, block1, block3(v0)
-block1:
-    v7 = uniform.f32x4 %scale
-    v8 = fmul v7, v0
-    v9 = fadd v8, v7
-    v10 = extract v9, 0
-    v11 = extract v9, 1
-    v12 = fcmp ogt v10, v11
-    br_if v12, block2, block3(v9)
-block2:
-    v13 = fmul v9, v0
-    v14 = shuffle v13, v9, [3, 4, 1, 0]
-    v15 = fadd v14, v13
-    v16 = fmul v15, v7
-    v17 = fadd v16, v14
-    v18 = fmul v17, v13
-    v19 = fadd v18, v15
-    jump block3(v19)
-block3(v20: f32x4):
-    output %color, v20
-    return
-"#;
-
-/// Both arms are words under a predicate.
+/// Both arms are words under a predicate; no square ends in the bits 10.
 const SHORT: &str = r#"shader vertex "short"
 input %a : f32x4 @location(0)
 output %position : f32x4 @position
@@ -72,32 +35,6 @@ block2:
     v10 = fadd v0, v2
     jump block3(v10)
 block3(v11: f32x4):
-    output %color, v11
-    return
-"#;
-
-/// Nobody waits for a million rounds.
-const LONG: &str = r#"shader vertex "long"
-input %a : f32x4 @location(0)
-output %position : f32x4 @position
-output %color : f32x4 @location(0)
-uniform %scale : f32x4 @binding(0)
-block0:
-    v0 = input.f32x4 %a
-    output %position, v0
-    v1 = uniform.f32x4 %scale
-    v2 = iconst.i32 0
-    v3 = iconst.i32 1
-    v4 = iconst.i32 1000000
-    jump block1(v2, v0)
-block1(v5: i32, v6: f32x4):
-    v7 = fmul v6, v1
-    v8 = fadd v7, v0
-    v9 = iadd v5, v3
-    v10 = icmp slt v9, v4
-    br_if v10, block1(v9, v8), block2
-block2:
-    v11 = fmul v8, v1
     output %color, v11
     return
 "#;
@@ -131,17 +68,6 @@ fn noticed(shader: &CompiledShader) -> [usize; 2] {
 }
 
 #[test]
-fn arms_to_which_nothing_leads() {
-    let shader = compile(NEVER);
-    let straight = check(&shader, STRAIGHT).unwrap();
-    assert_eq!((straight.outcomes, straight.outcomes_reached), (4, 1), "{straight:?}");
-    let seen = check(&shader, Effort::default()).unwrap();
-    assert_eq!((seen.outcomes_reached, seen.outcomes_turned, seen.unreached.len()), (4, 3, 0), "{seen:?}");
-    let [without, with] = noticed(&shader);
-    assert!(with >= without + 200, "{without} {with}");
-}
-
-#[test]
 fn arms_under_predicates() {
     let shader = compile(SHORT);
     let gxp = container::read(&shader.container).unwrap();
@@ -153,23 +79,17 @@ fn arms_under_predicates() {
     assert!(with >= without + 50, "{without} {with}");
 }
 
-#[test]
-fn loops_of_a_million_rounds() {
-    let shader = compile(LONG);
-    assert_eq!(check(&shader, STRAIGHT).unwrap().sets, 0);
-    let seen = check(&shader, Effort::default()).unwrap();
-    assert_eq!((seen.outcomes_reached, seen.outcomes_turned, seen.unreached.len()), (2, 2, 0), "{seen:?}");
-    let [without, with] = noticed(&shader);
-    assert!(without == 0 && with >= 100, "{without} {with}");
-}
-
-/// Wherever the program branches, the code says where that is decided.
+/// Wherever programs branch, the code says where that is decided.
 #[test]
 fn every_branch_is_named() {
-    for text in [NEVER, SHORT, LONG] {
-        let shader = compile(text);
+    let mut all = 0;
+    for seed in 0..60 {
+        let (m, _) = random_program(&Profile::usse(), seed);
+        let Ok(shader) = retroshade_usse::isa().compile(&m, &default_options(seed)) else { continue };
         let main = shader.legal.main();
         let branches = main.layout.iter().filter(|b| main.successors(**b).len() == 2).count();
-        assert_eq!(shader.branches.len(), branches, "{text}");
+        assert_eq!(shader.branches.len(), branches, "seed {seed}");
+        all += branches;
     }
+    assert!(all > 20, "{all}");
 }
