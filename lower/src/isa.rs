@@ -18,7 +18,12 @@ use thiserror::Error;
 pub fn ends(module: &Module) -> Result<(), CompileError> {
     let main = module.main();
     let ends = Cfg::new(main).rpo().iter().any(|b| main.successors(*b).is_empty());
-    ends.then_some(()).ok_or_else(|| CompileError::unsupported("C0035", main.place(), "the program never ends"))
+    ends.then_some(()).ok_or_else(|| endless(module))
+}
+
+/// The refusal of a program that never ends.
+pub fn endless(module: &Module) -> CompileError {
+    CompileError::unsupported("C0035", module.main().place(), "the program never ends")
 }
 
 /// A machine. Implementations are stateless; everything is `Send + Sync`.

@@ -654,6 +654,10 @@ fn link(e: &mut Emitted) -> Result<asm::Linked, LinkError> {
 fn permitted(bin: &Shbin, m: &Module) -> Result<(), CompileError> {
     retroshade_lower::isa::ends(m)?;
     let findings = lint(bin).map_err(|e| CompileError::Internal(format!("lint: {}", e.message)))?;
+    // The linter knows constants that no pass has folded.
+    if findings.iter().any(|f| f.rule == Rule::Endless) {
+        return Err(retroshade_lower::isa::endless(m));
+    }
     // A geometry program may never emit a vertex, and ways that are never taken need not write anything.
     let open = m.stage == Stage::Geometry || m.main().ordered().any(|(_, i)| m.main().insts[i].op == Opcode::Unreachable);
     match findings.iter().find(|f| !open || f.rule != Rule::OutputsMissing) {

@@ -38,8 +38,10 @@ pub enum Rule {
     Breaks,
     /// Ifs, calls and loops fit their stacks.
     Nesting,
-    /// END can be reached, and nothing behind the last word.
+    /// Nothing leads behind the last word.
     End,
+    /// END can be reached.
+    Endless,
     /// What belongs to the other stage, or beyond what vertex programs reach.
     Stage,
     /// Components with a meaning are written.
@@ -293,7 +295,7 @@ fn executable(out: &mut Vec<Finding>, e: &Executable, code: &[Instr]) {
         out.push(at(Rule::End, word, "the program runs past its last word: END is missing"));
     } else {
         if !ways.words.iter().any(|w| code[*w].op == Op::End) {
-            out.push(at(Rule::End, e.entry as usize, "no END can be reached"));
+            out.push(at(Rule::Endless, e.entry as usize, "no END can be reached"));
         }
         if !e.geometry && ways.words.iter().any(|w| *w >= VERTEX_WORDS) {
             out.push(Finding::new(Rule::Stage, format!("vertex code lies beyond word {VERTEX_WORDS}")));
