@@ -2,9 +2,8 @@
 //! damaged, and that is noticed.
 #![allow(clippy::unwrap_used)]
 
-use retroshade_lower::testing::with_code;
+use retroshade_lower::testing::lawful_flips;
 use retroshade_lower::validate::meaning::{Effort, check_with};
-use retroshade_lower::validate::validate;
 use retroshade_lower::{Cancel, CompiledShader, Options};
 
 /// No chosen input is as large as the attribute and the uniform have to be for `block2`.
@@ -104,14 +103,9 @@ fn damage_where_only_a_search_leads_is_noticed() {
         assert_eq!((searched.outcomes_reached, searched.unreached.len()), (searched.outcomes, 0), "{}", isa.name());
         // Every bit of the code for itself.
         let mut noticed = [0; 2];
-        for bit in 0..8 * shader.code.len() {
-            let mut code = shader.code.clone();
-            code[bit / 8] ^= 1 << (bit % 8);
-            let bad = with_code(&shader, code);
-            if validate(isa, &bad).is_ok_and(|found| found.is_empty()) {
-                noticed[0] += usize::from(check(&bad, alone).is_err());
-                noticed[1] += usize::from(check(&bad, searching).is_err());
-            }
+        for bad in lawful_flips(isa, &shader, 1) {
+            noticed[0] += usize::from(check(&bad, alone).is_err());
+            noticed[1] += usize::from(check(&bad, searching).is_err());
         }
         println!("{}: {noticed:?}", isa.name());
         assert!(noticed[1] >= noticed[0] + 30, "{}: {noticed:?}", isa.name());

@@ -2,9 +2,8 @@
 //! that is noticed.
 #![allow(clippy::unwrap_used)]
 
-use retroshade_lower::testing::with_code;
+use retroshade_lower::testing::lawful_flips;
 use retroshade_lower::validate::meaning::{Effort, Seen, check_with};
-use retroshade_lower::validate::validate;
 use retroshade_lower::{Cancel, CompiledShader, Options};
 
 /// Sets alone, and then with turned branches.
@@ -97,14 +96,9 @@ fn seen_and_noticed(isa: &dyn retroshade::TargetIsa, text: &str) -> ([Seen; 2], 
     let shader = isa.compile(&module, &Options::default()).unwrap();
     let check = |shader: &CompiledShader, effort| check_with(isa, shader, effort, &Cancel::default());
     let mut noticed = [0; 2];
-    for bit in (0..8 * shader.code.len()).step_by(5) {
-        let mut code = shader.code.clone();
-        code[bit / 8] ^= 1 << (bit % 8);
-        let bad = with_code(&shader, code);
-        if validate(isa, &bad).is_ok_and(|found| found.is_empty()) {
-            noticed[0] += usize::from(check(&bad, ALONE).is_err());
-            noticed[1] += usize::from(check(&bad, TURNED).is_err());
-        }
+    for bad in lawful_flips(isa, &shader, 5) {
+        noticed[0] += usize::from(check(&bad, ALONE).is_err());
+        noticed[1] += usize::from(check(&bad, TURNED).is_err());
     }
     println!("{}: {noticed:?}", isa.name());
     ([ALONE, TURNED].map(|e| check(&shader, e).unwrap()), noticed)

@@ -1,7 +1,7 @@
 //! How a run on a simulator goes where the code alone does not decide it: the order of sides on which lanes disagree, and branches that are
 //! turned, so that places are seen to which no inputs lead.
 
-use retroshade_ir::interp::{Branch, Visit};
+use retroshade_ir::interp::{Branch, Visit, Visits};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which side of a branch runs first where the lanes of a warp disagree.
@@ -33,7 +33,7 @@ impl Course<'_> {
 impl<'a> Course<'a> {
     /// What tells a run that now begins where to turn.
     pub fn turning(self) -> Turning<'a> {
-        Turning { turns: self.turns, visits: BTreeMap::new() }
+        Turning { turns: self.turns, visits: Visits::default() }
     }
 }
 
@@ -55,8 +55,7 @@ impl Turns {
 #[derive(Clone, Debug, Default)]
 pub struct Turning<'a> {
     turns: Option<&'a Turns>,
-    /// How often an invocation has been at a branch.
-    visits: BTreeMap<(u32, Branch), u32>,
+    visits: Visits,
 }
 
 impl Turning<'_> {
@@ -64,10 +63,7 @@ impl Turning<'_> {
     /// invocation comes there, once.
     pub fn turns(&mut self, invocation: u32, at: u32) -> bool {
         let Some(turns) = self.turns else { return false };
-        let Some(branch) = turns.branches.get(&at).copied() else { return false };
-        let count = self.visits.entry((invocation, branch)).or_default();
-        let nth = *count;
-        *count += 1;
-        turns.visits.contains(&Visit { invocation, branch, nth })
+        let Some(branch) = turns.branches.get(&at) else { return false };
+        turns.visits.contains(&self.visits.next(invocation, *branch))
     }
 }

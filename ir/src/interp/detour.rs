@@ -35,11 +35,25 @@ pub struct Visit {
     pub nth: u32,
 }
 
+/// How often invocations have come to branches.
+#[derive(Clone, Debug, Default)]
+pub struct Visits(BTreeMap<(u32, Branch), u32>);
+
+impl Visits {
+    /// The visit of an invocation that comes to a branch now.
+    pub fn next(&mut self, invocation: u32, branch: Branch) -> Visit {
+        let count = self.0.entry((invocation, branch)).or_default();
+        let nth = *count;
+        *count += 1;
+        Visit { invocation, branch, nth }
+    }
+}
+
 /// Sides that branches take in a run, and where that is not what the program says.
 #[derive(Clone, Debug, Default)]
 pub struct Detour {
     rules: BTreeMap<Branch, Vec<(Range<u32>, u32)>>,
-    visits: BTreeMap<(u32, Branch), u32>,
+    visits: Visits,
     turned: BTreeSet<Visit>,
     promised: Option<SecondaryMap<FuncId, Ranges>>,
 }
@@ -75,12 +89,10 @@ impl Detour {
     /// The side that an invocation takes which has come to a branch that `says` another, or the same.
     pub(super) fn side(&mut self, invocation: u32, branch: Branch, says: u32) -> u32 {
         let Some(rules) = self.rules.get(&branch) else { return says };
-        let count = self.visits.entry((invocation, branch)).or_default();
-        let nth = *count;
-        *count += 1;
-        let side = rules.iter().rev().find(|(visits, _)| visits.contains(&nth)).map_or(says, |(_, side)| *side);
+        let visit = self.visits.next(invocation, branch);
+        let side = rules.iter().rev().find(|(visits, _)| visits.contains(&visit.nth)).map_or(says, |(_, side)| *side);
         if side != says {
-            self.turned.insert(Visit { invocation, branch, nth });
+            self.turned.insert(visit);
         }
         side
     }

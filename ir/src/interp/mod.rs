@@ -33,7 +33,7 @@ use crate::module::Module;
 use crate::numerics::Numerics;
 use thiserror::Error;
 
-pub use detour::{Branch, Detour, Visit};
+pub use detour::{Branch, Detour, Visit, Visits};
 pub use ops::eval;
 pub use stages::{compute_inputs, needs_quads};
 pub use watch::{Nearest, Outcome, Watch};

@@ -111,12 +111,10 @@ impl Watch {
     }
     /// Whether a run came to the instruction that has outcome number `n`.
     pub fn came_to(&self, n: usize) -> bool {
-        let of = self.outcomes.all.get(n).map(|o| (o.func, o.inst));
-        let (before, after) = self.outcomes.all.split_at(n.min(self.outcomes.all.len()));
-        let same = |o: &&Outcome| Some((o.func, o.inst)) == of;
-        let first = n - before.iter().rev().take_while(same).count();
-        let end = n + after.iter().take_while(same).count();
-        self.nearest[first..end].iter().any(|n| n.distance == 0.0)
+        let Some(of) = self.outcomes.all.get(n) else { return false };
+        let first = self.outcomes.first[of.func][of.inst] as usize;
+        let mut same = self.outcomes().skip(first).take_while(|(o, _)| (o.func, o.inst) == (of.func, of.inst));
+        same.any(|(_, near)| near.distance == 0.0)
     }
     /// How many outcomes came about.
     pub fn reached(&self) -> usize {

@@ -99,6 +99,16 @@ fn objects(isa: &dyn TargetIsa, shader: &CompiledShader) -> bool {
     validate(isa, shader).map_or(true, |found| !found.is_empty())
 }
 
+/// A shader with a bit of its code flipped, of all bits every nth for itself, where that breaks no rule.
+pub fn lawful_flips(isa: &dyn TargetIsa, shader: &CompiledShader, every: usize) -> Vec<CompiledShader> {
+    let flipped = (0..8 * shader.code.len()).step_by(every).map(|bit| {
+        let mut code = shader.code.clone();
+        code[bit / 8] ^= 1 << (bit % 8);
+        with_code(shader, code)
+    });
+    flipped.filter(|s| !objects(isa, s)).collect()
+}
+
 /// A shader with other code, in its container too, where that holds the code as it is.
 pub fn with_code(shader: &CompiledShader, code: Vec<u8>) -> CompiledShader {
     let mut container = shader.container.clone();

@@ -24,7 +24,7 @@ mod stats;
 pub use crate::rng::Rng;
 pub use crate::validate::meaning::same::same_results;
 pub use beside::{beside, table_beside, text_beside};
-pub use damage::{Noticed, noticed, noticed_by_meaning, noticed_of_what_differs, with_code};
+pub use damage::{Noticed, lawful_flips, noticed, noticed_by_meaning, noticed_of_what_differs, with_code};
 pub use diff::{Mismatch, Verdict, diff, diff_with, is_exact};
 pub use envs::random_env;
 pub use golden::golden;

@@ -5,7 +5,7 @@
 //!   programs that take too long ─▶ loops are left after some rounds
 //! ```
 //! A path that no inputs take is no reason for a fault by itself: code may rely on what holds wherever a path can come. So integers must keep to
-//! their known ranges there, and invocations that barriers or neighbours bind turn together.
+//! their known ranges there, and invocations that a barrier binds turn together.
 
 use crate::CompiledShader;
 use cranelift_entity::SecondaryMap;

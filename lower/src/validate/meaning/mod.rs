@@ -143,7 +143,7 @@ pub fn check_with<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, effor
         beside.go_around(&Branches::new(shader, &legal), &inputs, sets, effort.detours, cancel)?;
         turned = beside.seen.reached() - reached;
     }
-    Ok(Seen { outcomes_turned: turned, ..beside.result() })
+    Ok(beside.result(turned))
 }
 
 /// Where detours start: inputs, the detour so far, and what it reaches.
@@ -276,7 +276,7 @@ impl Beside<'_> {
             || run_detour(self.legal, env, self.num, &closed, None, &mut detour).is_err()
     }
 
-    fn result(&self) -> Seen {
+    fn result(&self, outcomes_turned: usize) -> Seen {
         let mut unreached = Vec::new();
         for (id, f) in self.legal.functions.iter() {
             let place = |b: &Block| f.blocks[*b].insts.iter().map(|i| f.spans[*i]).find(|s| !s.is_none()).unwrap_or(Span::NONE);
@@ -291,7 +291,7 @@ impl Beside<'_> {
             unreached,
             outcomes: self.seen.outcomes().len(),
             outcomes_reached: self.seen.reached(),
-            outcomes_turned: 0,
+            outcomes_turned,
         }
     }
 }
