@@ -117,8 +117,13 @@ pub trait TargetIsa: Send + Sync {
     fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError>;
     /// [`TargetIsa::compile`] of a module that [`TargetIsa::accepts`].
     fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError>;
-    /// Executes compiled code (the decoded bytes, not any intermediate form) on the machine's simulator.
-    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError>;
+    /// The machine's simulator with a program in it, for many environments: whatever is read of the program is read once. It
+    /// executes the decoded bytes, not any intermediate form.
+    fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError>;
+    /// Executes compiled code once, on [`TargetIsa::simulator`].
+    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        self.simulate_in(shader, env, Course::default())
+    }
     /// The orders in which the machine may run the two sides of a branch on which lanes disagree, as far as its manual leaves that
     /// open; the first is that of [`TargetIsa::simulate`].
     fn branch_orders(&self) -> &'static [BranchOrder] {
@@ -127,10 +132,6 @@ pub trait TargetIsa: Send + Sync {
     /// As [`TargetIsa::simulate`], on a course with one of [`TargetIsa::branch_orders`].
     fn simulate_in(&self, shader: &CompiledShader, env: &ShaderEnv, course: Course) -> Result<ShaderResult, SimError> {
         self.simulator(shader)?(env, course)
-    }
-    /// The simulator with a program in it, for many environments: whatever is read of the program is read once.
-    fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
-        Ok(Box::new(move |env, _| self.simulate(shader, env)))
     }
     /// Simulates in every order that the machine may take. Results that differ are an error: the code would be right on one reading
     /// of the hardware only.

@@ -2,7 +2,7 @@
 
 use crate::{emit, isa, legal, select, sim};
 use retroshade_emit::Code;
-use retroshade_ir::{Module, Numerics, Reference, ShaderEnv, ShaderResult, Stage};
+use retroshade_ir::{Module, Numerics, Reference, Stage};
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::*;
 
@@ -79,8 +79,8 @@ impl TargetIsa for Toy {
             seen: None,
         })
     }
-    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        sim::run(&shader.code, &shader.legal, env)
+    fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
+        Ok(Box::new(move |env, _| sim::run(&shader.code, &shader.legal, env)))
     }
     fn dis_line(&self, line: &str, _: &TextOptions) -> Result<String, TextError> {
         let bytes = hex(line).ok_or_else(|| TextError::new("expected bytes in hex"))?;

@@ -5,11 +5,9 @@ use crate::container::{Shbin, join};
 use crate::isa::{asm, dis, effects, forms, lint, text};
 use crate::legal::numerics;
 use crate::{compile, sim};
-use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_ir::{Diagnostic, Module, Numerics, Stage};
 use retroshade_lower::validate::Program;
-use retroshade_lower::{
-    AsmOutput, CompileError, CompiledShader, Course, Options, SimError, Simulator, Syntax, TargetIsa, TextError, TextOptions,
-};
+use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Simulator, Syntax, TargetIsa, TextError, TextOptions};
 
 struct Pica;
 
@@ -58,9 +56,6 @@ impl TargetIsa for Pica {
     }
     fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         compile::compile(module, options)
-    }
-    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        sim::Loaded::new(shader)?.run(env, Course::default())
     }
     fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
         let program = sim::Loaded::new(shader)?;

@@ -158,9 +158,6 @@ impl TargetIsa for R700 {
             seen: None,
         })
     }
-    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        self.simulate_in(shader, env, Course::default())
-    }
     fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
         let bad = |e: String| SimError::BadEnv(e);
         let program = program::words_of(&shader.code).and_then(|w| program::Program::decode(&w)).map_err(|e| bad(e.to_string()))?;

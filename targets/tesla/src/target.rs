@@ -9,11 +9,11 @@ use crate::isa::forms::TABLE;
 use crate::isa::listing::{spaces, word_text};
 use crate::isa::parse;
 use crate::legal::{self, numerics::TeslaNumerics};
-use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_ir::{Diagnostic, Module, Numerics, Stage};
 use retroshade_lower::driver::Trace;
 use retroshade_lower::validate::Program;
 use retroshade_lower::{
-    AsmOutput, BranchOrder, CompileError, CompiledShader, Course, Options, SimError, Simulator, Syntax, TargetIsa, TextError, TextOptions,
+    AsmOutput, BranchOrder, CompileError, CompiledShader, Options, SimError, Simulator, Syntax, TargetIsa, TextError, TextOptions,
 };
 
 struct Tesla;
@@ -115,9 +115,6 @@ impl TargetIsa for Tesla {
     }
     fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         crate::compile::compile(module, options)
-    }
-    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        self.simulate_in(shader, env, Course::default())
     }
     fn branch_orders(&self) -> &'static [BranchOrder] {
         &[BranchOrder::Next, BranchOrder::Taken]

@@ -58,9 +58,6 @@ impl TargetIsa for Usse {
     fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         compile::compile(module, options)
     }
-    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        self.simulate_in(shader, env, Course::default())
-    }
     fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
         let program = load::Program::read(&shader.container)?;
         Ok(Box::new(move |env, course| program.run(&shader.legal, env, course)))

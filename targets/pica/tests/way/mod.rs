@@ -1,6 +1,6 @@
 //! The target, compiled in a way that it takes for some programs only.
 
-use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_ir::{Module, Numerics, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Simulator, TargetIsa, TextError, TextOptions};
 
 /// The target with another compilation.
@@ -30,9 +30,6 @@ impl TargetIsa for Way {
     }
     fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         (self.0)(module, &Options { check_allocation: true, ..options.clone() })
-    }
-    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        retroshade_pica::isa().simulate(shader, env)
     }
     fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
         retroshade_pica::isa().simulator(shader)
