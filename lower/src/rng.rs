@@ -35,19 +35,6 @@ impl Rng {
     pub fn range(&mut self, low: i32, high: i32) -> i32 {
         low + self.below((high - low + 1).max(1) as usize) as i32
     }
-    /// An index by weights.
-    pub fn weighted(&mut self, weights: &[u32]) -> usize {
-        let sum: u32 = weights.iter().sum();
-        let mut at = self.below(sum as usize) as u32;
-        weights
-            .iter()
-            .position(|w| {
-                let here = at < *w;
-                at = at.wrapping_sub(*w);
-                here
-            })
-            .unwrap_or(0)
-    }
     /// A tame float: usually an eighth between -4 and 4, sometimes any of that size, rarely large or small.
     pub fn float(&mut self) -> f32 {
         match self.below(20) {
@@ -55,15 +42,6 @@ impl Rng {
             13..=17 => self.bits() as f32 / u32::MAX as f32 * 4.0 - 2.0,
             18 => self.range(-2000, 2000) as f32,
             _ => self.range(-100, 100) as f32 / 4096.0,
-        }
-    }
-    /// An integer: usually small, sometimes a pattern.
-    pub fn int(&mut self) -> u32 {
-        match self.below(10) {
-            0..=5 => self.range(-8, 16) as u32,
-            6..=7 => self.bits(),
-            8 => 1u32 << self.below(32),
-            _ => self.of(&[0, 1, u32::MAX, 0x7fff_ffff, 0x8000_0000, 0xff, 0xffff_0000]),
         }
     }
 }

@@ -42,6 +42,7 @@ pub(super) const ROWS: &[Row] = &[
     ("R0307", "the program does not fit its encoding", "A constant or an address is out of reach.", "Make the program shorter; `-Os` helps."),
     ("R0308", "too many textures", "There are 18 samplers, and GX2 sets 16 textures.", "Join textures, or use layers of one."),
     ("R0309", "too many emitted vertices", "Those of a primitive have 32767 words of the ring.", "Emit fewer vertices, or smaller ones."),
+    ("R0310", "a uniform block that is too large for the Wii U", "GX2 lets a block have 65536 bytes.", "Use several blocks, or a texture."),
     ("T0010", "a call remains", "Functions are inlined, and this one could not be.", "Recursion is not possible."),
     ("T0011", "an operation that Tesla does not have", "The machine lacks it, and no sequence computes it.", "Compute it otherwise."),
     ("T0012", "an operation that Tesla does not have", "The machine lacks it in this form.", "Compute it otherwise."),

@@ -13,6 +13,7 @@
 mod beside;
 mod damage;
 mod diff;
+mod draw;
 mod emit;
 mod envs;
 mod golden;

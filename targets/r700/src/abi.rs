@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 pub const MAX_GPRS: u16 = 124;
 /// Constant buffers.
 pub const MAX_BUFFERS: usize = 16;
+/// Bytes that GX2 lets a uniform block, or all registers of uniforms, have.
+pub const MOST_BLOCK_BYTES: u32 = 1 << 16;
 /// The number that stands for the constant file beside the constant buffers: nothing compiled here reads it, other files' programs may.
 pub const REGISTER_FILE: u32 = MAX_BUFFERS as u32;
 /// Number of the first constant buffer's vertex resource.
@@ -470,6 +472,10 @@ impl Abi {
         for u in m.uniforms.values() {
             if u.binding as usize >= MAX_BUFFERS {
                 return Err(CompileError::limit("R0303", u.span, "GX2 has 16 uniform blocks", u.binding as u64 + 1, MAX_BUFFERS as u64));
+            }
+            let end = u64::from(u.offset) + u64::from(u.size());
+            if end > u64::from(MOST_BLOCK_BYTES) {
+                return Err(CompileError::limit("R0310", u.span, "a uniform block has too many bytes", end, MOST_BLOCK_BYTES.into()));
             }
             if buffers.iter().any(|b| b.1 == u.binding && b.0 != u.group) {
                 let message = format!("GX2 numbers uniform blocks by their binding alone: {} has it twice", u.binding);

@@ -6,6 +6,7 @@
 
 use super::gsh::{self, Kind, OFFSET, Structure};
 use super::usage::Usage;
+use crate::abi::MOST_BLOCK_BYTES;
 use crate::isa::program::{Program, words_of};
 use retroshade_emit::bytes::Bytes;
 use std::collections::BTreeMap;
@@ -281,8 +282,8 @@ fn resources(head: &gsh::Head<'_>, own: &Usage, out: &mut Vec<String>) {
 fn variables(head: &gsh::Head<'_>, own: &Usage, out: &mut Vec<String>) -> Result<(), String> {
     let blocks = head.blocks()?;
     for (name, [binding, size]) in &blocks {
-        if *binding > 15 || *size > 1 << 16 {
-            out.push(format!("the block `{name}` has the number {binding} and {size} bytes; there are 16 of 65536"));
+        if *binding > 15 || *size > MOST_BLOCK_BYTES {
+            out.push(format!("the block `{name}` has the number {binding} and {size} bytes; there are 16 of {MOST_BLOCK_BYTES}"));
         }
     }
     for (name, v) in head.uniforms()? {

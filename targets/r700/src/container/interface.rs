@@ -4,7 +4,7 @@
 //! `color0` and so on; everything about them follows from the register words, as the GPU itself reads them.
 
 use super::gsh::{self, Head, Kind, Variable};
-use crate::abi::{Abi, DEPTH_TARGET, InputPlace, OutputPlace, Platform, REGISTER_FILE, RING};
+use crate::abi::{Abi, DEPTH_TARGET, InputPlace, MOST_BLOCK_BYTES, OutputPlace, Platform, REGISTER_FILE, RING};
 use crate::isa::forms::{Format, exp_buf, field, tex};
 use crate::isa::program::{Clause, Program, words_of};
 use crate::isa::word::{COORD_TYPE, DST_SEL, SRC_SEL, Word};
@@ -20,8 +20,6 @@ const POSITION: u8 = 1;
 const PARAMETER: u8 = 2;
 /// A parameter that nobody reads.
 const NO_SEMANTIC: u32 = 0xff;
-/// Bytes that GX2 lets a block or the constant file have.
-const MOST_BYTES: u32 = 1 << 16;
 
 /// A program of a file.
 #[derive(Debug)]
@@ -128,7 +126,7 @@ impl Interface {
                 return Err(bad("lies in a block that GX2 does not have"));
             }
             let u = uniform(&name, &v, binding).ok_or_else(|| bad("has an unknown type"))?;
-            if v.offset >= MOST_BYTES / 4 || v.count > MOST_BYTES / 16 || u.offset + u.size() > MOST_BYTES {
+            if v.offset >= MOST_BLOCK_BYTES / 4 || v.count > MOST_BLOCK_BYTES / 16 || u.offset + u.size() > MOST_BLOCK_BYTES {
                 return Err(bad("reaches beyond the 64 KB of a block"));
             }
             self.module.uniforms.push(u);
