@@ -11,7 +11,7 @@ use crate::function::Function;
 use crate::inst::{Imm, InstData, MemRef, TexInfo, TexLod, TexOp};
 use crate::module::{Module, Stage};
 use crate::numerics::{Numerics, to_f32};
-use crate::opcode::Opcode;
+use crate::opcode::{Effect, Opcode};
 use crate::texture::{TexArgs, TexQuery, sample_lane};
 use crate::types::{Scalar, Type};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -64,6 +64,47 @@ struct Frame {
     written: HashSet<(Local, u32)>,
     /// How often each loop came round since it was entered.
     rounds: SecondaryMap<LoopId, u32>,
+}
+
+impl Frame {
+    fn reg(&self, v: Value) -> Word4 {
+        self.regs.get(v.index()).copied().unwrap_or([0; 4])
+    }
+
+    /// Executes an instruction that [`computes`].
+    fn compute(&mut self, cx: &Cx, f: &Function, d: &InstData) -> Result<(), InterpError> {
+        let Some(result) = d.results.first() else { return Err(InterpError::Malformed(format!("`{}` has no result", d.op.name()))) };
+        let mut few = [[0; 4]; 4];
+        let many: Vec<Word4>;
+        let args = match few.get_mut(..d.args.len()) {
+            Some(few) => {
+                few.iter_mut().zip(&d.args).for_each(|(x, v)| *x = self.reg(*v));
+                &*few
+            }
+            None => {
+                many = d.args.iter().map(|v| self.reg(*v)).collect();
+                &many
+            }
+        };
+        let ty = d.args.first().map(|v| f.ty(*v));
+        let Some(r) = ops::eval(cx.num, d.op, &d.imm, f.ty(*result), ty.as_slice(), args) else {
+            return Err(match &d.imm {
+                Imm::Ext(name) => InterpError::UnknownExt { name: name.to_string(), numerics: cx.num.name().to_string() },
+                _ => InterpError::Malformed(format!("`{}` with the wrong payload", d.op.name())),
+            });
+        };
+        if let Some(x) = self.regs.get_mut(result.index()) {
+            *x = r;
+        }
+        self.pc += 1;
+        Ok(())
+    }
+}
+
+/// Whether an operation touches nothing but registers: [`ops::eval`] knows it, and it is never open.
+fn computes(cx: &Cx, op: Opcode) -> bool {
+    let reads = matches!(op, Opcode::Input | Opcode::Uniform | Opcode::StorageLen) || op == Opcode::Undef && cx.limits.closed;
+    op.effect() == Effect::Pure && !reads
 }
 
 /// An invocation.
@@ -143,6 +184,7 @@ impl Lane {
 
     /// Runs until the invocation ends or has to wait.
     pub fn run(&mut self, cx: &Cx, mem: &mut Memory) -> Result<Stop, InterpError> {
+        let bound = mem.observers.detour.as_ref().is_some_and(|d| d.is_bound());
         loop {
             if self.fuel == 0 {
                 return Err(InterpError::OutOfFuel(cx.limits.fuel));
@@ -152,19 +194,28 @@ impl Lane {
             }
             self.fuel -= 1;
             mem.spent += 1;
-            let Some(frame) = self.frames.last() else { return Ok(Stop::Done) };
+            let Some(frame) = self.frames.last_mut() else { return Ok(Stop::Done) };
             let f = &cx.module.functions[frame.func];
             let Some(inst) = f.blocks[frame.block].insts.get(frame.pc).copied() else {
                 return Err(InterpError::Malformed(format!("{} of @{} has no terminator", frame.block, f.name)));
             };
-            if let Some(stop) = self.step(cx, mem, f, inst)? {
+            let d = &f.insts[inst];
+            if bound && let Some(detour) = &mem.observers.detour {
+                detour.keeps(Branch { func: frame.func, block: frame.block }, f, d, &|v| frame.reg(v))?;
+            }
+            if computes(cx, d.op) {
+                frame.compute(cx, f, d)?;
+                if d.op == Opcode::Select && mem.observers.watch.is_some() {
+                    self.selects(cx, mem, f, inst);
+                }
+            } else if let Some(stop) = self.step(cx, mem, f, inst)? {
                 return Ok(stop);
             }
         }
     }
 
     fn reg(&self, v: Value) -> Word4 {
-        self.frames.last().and_then(|f| f.regs.get(v.index())).copied().unwrap_or([0; 4])
+        self.frames.last().map_or([0; 4], |f| f.reg(v))
     }
 
     fn set(&mut self, v: Value, x: Word4) {
@@ -218,9 +269,6 @@ impl Lane {
 
     fn step(&mut self, cx: &Cx, mem: &mut Memory, f: &Function, inst: Inst) -> Result<Option<Stop>, InterpError> {
         let d = &f.insts[inst];
-        if let (Some(detour), Some(frame)) = (mem.observers.detour.as_ref().filter(|d| d.is_bound()), self.frames.last()) {
-            detour.keeps(Branch { func: frame.func, block: frame.block }, f, d, &|v| self.reg(v))?;
-        }
         match d.op {
             Opcode::Jump => self.branch(cx, f, d, 0)?,
             Opcode::BrIf => {
@@ -316,32 +364,18 @@ impl Lane {
                 let r = self.memory(cx, mem, f, d)?;
                 self.complete(cx, r);
             }
-            _ => {
-                let Some(result) = d.results.first().copied() else {
-                    return Err(InterpError::Malformed(format!("`{}` has no result", d.op.name())));
-                };
-                if d.op == Opcode::Select {
-                    for lane in 0..d.args.first().map_or(0, |c| u32::from(f.ty(*c).lanes)) {
-                        let first = self.operand(d, 0)[lane as usize] & 1 == 1;
-                        self.chooses(cx, mem, f, inst, 2 * lane + u32::from(!first));
-                    }
-                }
-                let (mut types, mut args): (SmallVec<[Type; 4]>, SmallVec<[Word4; 4]>) = Default::default();
-                for v in &d.args {
-                    types.push(f.ty(*v));
-                    args.push(self.reg(*v));
-                }
-                let Some(r) = ops::eval(cx.num, d.op, &d.imm, f.ty(result), &types, &args) else {
-                    return Err(match &d.imm {
-                        Imm::Ext(name) => InterpError::UnknownExt { name: name.to_string(), numerics: cx.num.name().to_string() },
-                        _ => InterpError::Malformed(format!("`{}` with the wrong payload", d.op.name())),
-                    });
-                };
-                self.set(result, r);
-                self.advance();
-            }
+            _ => return Err(InterpError::Malformed(format!("`{}` is executed", d.op.name()))),
         }
         Ok(None)
+    }
+
+    /// Tells who watches what the lanes of a `select` have chosen, which has been executed.
+    fn selects(&self, cx: &Cx, mem: &mut Memory, f: &Function, inst: Inst) {
+        let Some(condition) = f.insts[inst].args.first() else { return };
+        for lane in 0..u32::from(f.ty(*condition).lanes) {
+            let first = self.reg(*condition)[lane as usize] & 1 == 1;
+            self.chooses(cx, mem, f, inst, 2 * lane + u32::from(!first));
+        }
     }
 
     /// Tells who watches which outcome of an instruction comes about, and how far the others are.
