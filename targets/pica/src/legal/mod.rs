@@ -15,15 +15,16 @@ pub mod outputs;
 pub mod procedures;
 pub mod rules;
 pub mod tables;
+pub mod truths;
 
 use crate::abi;
-use crate::legal::exact::{EXACT, f32_like, retype_calls, unsupported};
+use crate::legal::exact::{EXACT, f32_like};
 use crate::legal::integers::integers;
 use crate::legal::numerics::Float24;
+use crate::legal::truths::{is_too_much, truth_values};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions, sequence};
-use retroshade_ir::types::{F32, I1};
 use retroshade_ir::*;
 use retroshade_lower::legal::{apply, streams};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
@@ -358,218 +359,6 @@ pub fn lane(b: &mut Builder, v: Value, l: u8) -> Value {
         return d.args[0];
     }
     b.extract(v, l)
-}
-
-/// Which truth values can stay tests: up to two comparisons, used by branches and selects only.
-fn test_size(f: &Function, v: Value, uniform_ok: bool) -> Option<u32> {
-    let d = &f.insts[f.def_inst(v)?];
-    match (d.op, &d.imm) {
-        (Opcode::Fcmp, Imm::FloatCC(FloatCC::One | FloatCC::Ueq | FloatCC::Ord | FloatCC::Uno)) => Some(2),
-        (Opcode::Fcmp, _) => Some(1),
-        (Opcode::Inot, _) => test_size(f, f.resolve(d.args[0]), uniform_ok),
-        (Opcode::Iand | Opcode::Ior, _) => {
-            let n = test_size(f, f.resolve(d.args[0]), false)? + test_size(f, f.resolve(d.args[1]), false)?;
-            (n <= 2).then_some(n)
-        }
-        (Opcode::Uniform, Imm::Mem { .. }) if d.args.is_empty() && uniform_ok => Some(0),
-        _ => None,
-    }
-}
-
-/// Whether an instruction joins more than one test has room for.
-fn is_too_much(f: &Function, i: Inst) -> bool {
-    let is_join = matches!(f.insts[i].op, Opcode::Iand | Opcode::Ior);
-    is_join && f.result(i).is_some_and(|r| f.ty(r) == I1 && test_size(f, r, false).is_none())
-}
-
-/// Truth values that are more than a test become 0 and 1.
-fn truth_values(m: &mut Module) -> Result<(), CompileError> {
-    let mut boolean_output: SecondaryMap<Inst, bool> = SecondaryMap::new();
-    for (_, i) in m.main().ordered() {
-        if let Imm::Mem { var: MemRef::Output(o), .. } = m.main().insts[i].imm {
-            boolean_output[i] = m.outputs[o].ty.scalar == Scalar::I1;
-        }
-    }
-    let f = m.main_mut();
-    // A value is a number if it is used as one, or is no test by itself.
-    let mut number: SecondaryMap<Value, bool> = SecondaryMap::new();
-    let is_truth = |f: &Function, v: Value| f.ty(v).scalar == Scalar::I1;
-    loop {
-        let mut changed = false;
-        let mut mark = |v: Value, number: &mut SecondaryMap<Value, bool>| {
-            if !number[v] {
-                number[v] = true;
-                changed = true;
-            }
-        };
-        for b in &f.layout {
-            for p in &f.blocks[*b].params {
-                if is_truth(f, *p) {
-                    mark(*p, &mut number);
-                }
-            }
-            for i in &f.blocks[*b].insts {
-                let d = &f.insts[*i];
-                let plain = matches!(d.op, Opcode::BrIf | Opcode::Inot | Opcode::Iand | Opcode::Ior);
-                for (n, a) in d.args.iter().enumerate() {
-                    let a = f.resolve(*a);
-                    if is_truth(f, a) && !plain && !(d.op == Opcode::Select && n == 0) {
-                        mark(a, &mut number);
-                    }
-                    // An operand of a number is a number.
-                    if is_truth(f, a) && plain && d.results.first().is_some_and(|r| number[*r]) {
-                        mark(a, &mut number);
-                    }
-                }
-                for a in d.targets.iter().flat_map(|t| &t.args) {
-                    if is_truth(f, f.resolve(*a)) {
-                        mark(f.resolve(*a), &mut number);
-                    }
-                }
-                for r in &d.results {
-                    if is_truth(f, *r)
-                        && (test_size(f, *r, true).is_none() || d.args.iter().any(|a| number[f.resolve(*a)] && is_truth(f, f.resolve(*a))))
-                    {
-                        mark(*r, &mut number);
-                    }
-                }
-            }
-        }
-        if !changed {
-            break;
-        }
-    }
-    for b in f.layout.clone() {
-        for p in f.blocks[b].params.clone() {
-            if is_truth(f, p) {
-                f.values[p].0 = f32_like(f.ty(p));
-            }
-        }
-    }
-    retype_calls(f, Scalar::I1);
-    let mut failed = None;
-    rewrite(f, |b, i| {
-        let d = b.func.insts[i].clone();
-        let span = b.func.spans[i];
-        // A truth value in an output: the stored number is compared again, which the store undoes.
-        if d.op == Opcode::Output && boolean_output[i] && b.func.ty(d.args[0]).is_float() {
-            let n = b.func.ty(d.args[0]).lanes;
-            let zero = b.fconst(F32, 0.0);
-            let parts: Vec<Value> = (0..n)
-                .map(|l| {
-                    let x = lane(b, d.args[0], l);
-                    b.fcmp(FloatCC::Une, x, zero)
-                })
-                .collect();
-            b.func.insts[i].args[0] = b.build(&parts);
-            return Action::Changed;
-        }
-        let number_result = d.results.first().is_some_and(|r| number[*r] && b.func.ty(*r).scalar == Scalar::I1);
-        // A number where a test is wanted.
-        if matches!(d.op, Opcode::BrIf | Opcode::Select) && b.func.ty(d.args[0]).is_float() {
-            // A choice between 1 and 0 is the number itself.
-            let arm = |n: usize| d.args.get(n).and_then(|a| passes::rewrite::splat_float(b.func, *a));
-            if let (Opcode::Select, Some(yes), Some(no), Some(r)) = (d.op, arm(1), arm(2), d.results.first())
-                && b.func.ty(*r) == b.func.ty(d.args[0])
-            {
-                if (yes, no) == (1.0, 0.0) {
-                    return Action::Replace(d.args[0]);
-                }
-                if (yes, no) == (0.0, 1.0) {
-                    let one = b.fconst(F32, 1.0);
-                    return Action::Replace(b.ins(Opcode::Fsub, &[one, d.args[0]]));
-                }
-            }
-            let zero = b.fconst(F32, 0.0);
-            let t = b.fcmp(FloatCC::Une, d.args[0], zero);
-            b.func.insts[i].args[0] = t;
-            if !number_result {
-                return Action::Changed;
-            }
-        }
-        if !number_result {
-            return Action::Keep;
-        }
-        let (Some(r), args) = (d.results.first().copied(), b.func.insts[i].args.clone()) else { return Action::Keep };
-        let ty = f32_like(b.func.ty(r));
-        let one = |b: &mut Builder| b.fconst(ty, 1.0);
-        let v = match d.op {
-            Opcode::Fcmp => {
-                let Imm::FloatCC(cc) = d.imm else { return Action::Keep };
-                truth(b, cc, args[0], args[1])
-            }
-            Opcode::Const => {
-                let Imm::Const(bits) = d.imm else { return Action::Keep };
-                b.constant(ty, std::array::from_fn(|l| if bits[l] & 1 == 1 && l < ty.lanes as usize { 1f32.to_bits() } else { 0 }))
-            }
-            Opcode::Undef => b.typed(Opcode::Undef, ty, &[], Imm::None),
-            Opcode::Inot => {
-                let one = one(b);
-                b.ins(Opcode::Fsub, &[one, args[0]])
-            }
-            Opcode::Iand => b.ins(Opcode::Fmul, &args),
-            Opcode::Ior => b.ins(Opcode::Fmax, &args),
-            Opcode::Ixor => {
-                let x = b.ins(Opcode::Fsub, &args);
-                b.ins(Opcode::Fmul, &[x, x])
-            }
-            Opcode::Input => {
-                let load = b.typed(Opcode::Input, ty.with_scalar(Scalar::I1), &args, d.imm.clone());
-                let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
-                let _ = (load, zero, one);
-                failed.get_or_insert(unsupported(span, "inputs cannot be truth values"));
-                return Action::Keep;
-            }
-            Opcode::Uniform => {
-                // A boolean uniform as a number: a select on it.
-                let load = b.typed(Opcode::Uniform, ty.with_scalar(Scalar::I1), &args, d.imm.clone());
-                let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
-                b.select(load, one, zero)
-            }
-            Opcode::Select | Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle => {
-                b.typed(d.op, ty, &args, d.imm.clone())
-            }
-            other => {
-                failed.get_or_insert(unsupported(span, format!("`{}` cannot be expressed", other.name())));
-                return Action::Keep;
-            }
-        };
-        Action::Replace(v)
-    });
-    // What takes truth values as numbers: bit masks of them were retyped above; joins of tests stay tests.
-    failed.map_or(Ok(()), Err)
-}
-
-/// A comparison as 0 or 1.
-pub fn truth(b: &mut Builder, cc: FloatCC, x: Value, y: Value) -> Value {
-    let ty = b.func.ty(x);
-    let ext = |b: &mut Builder, name: &str, x: Value, y: Value| b.typed(Opcode::Ext, ty, &[x, y], Imm::Ext(name.into()));
-    let not = |b: &mut Builder, v: Value| {
-        let one = b.fconst(ty, 1.0);
-        b.ins(Opcode::Fsub, &[one, v])
-    };
-    match cc {
-        FloatCC::Olt => ext(b, "pica.slt", x, y),
-        FloatCC::Ogt => ext(b, "pica.slt", y, x),
-        FloatCC::Oge => ext(b, "pica.sge", x, y),
-        FloatCC::Ole => ext(b, "pica.sge", y, x),
-        FloatCC::Oeq => {
-            let (p, q) = (ext(b, "pica.sge", x, y), ext(b, "pica.sge", y, x));
-            b.ins(Opcode::Fmul, &[p, q])
-        }
-        FloatCC::One => {
-            let (p, q) = (ext(b, "pica.slt", x, y), ext(b, "pica.slt", y, x));
-            b.ins(Opcode::Fmax, &[p, q])
-        }
-        FloatCC::Ord => {
-            let (p, q) = (ext(b, "pica.sge", x, x), ext(b, "pica.sge", y, y));
-            b.ins(Opcode::Fmul, &[p, q])
-        }
-        other => {
-            let v = truth(b, other.inverse(), x, y);
-            not(b, v)
-        }
-    }
 }
 
 /// Operations that the machine does not have become others, as far as they can; whether one did.

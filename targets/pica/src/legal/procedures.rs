@@ -1,6 +1,6 @@
 //! Functions that stay procedures: which can, what they are passed, and what is known of integers that go in and come out.
 //!
-//! Arguments and results live in registers, so that only numbers pass: truth values as 0 and 1 (`legal.rs`), integers as floats
+//! Arguments and results live in registers, so that only numbers pass: truth values as 0 and 1 (`truths.rs`), integers as floats
 //! (`integers.rs`), matrices as the vectors that the front end takes them apart into. What every caller passes alike and anyone
 //! can read costs nothing: the procedure reads it itself. What it hands back unchanged the callers have already.
 

@@ -3,7 +3,8 @@
 
 use crate::legal::exact::{truncated, unsupported};
 use crate::legal::tables::Table;
-use crate::legal::{algebra, lane, truth};
+use crate::legal::truths::truth;
+use crate::legal::{algebra, lane};
 use retroshade_ir::passes::rewrite::splat_float;
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
