@@ -7,7 +7,7 @@ use crate::isa::decode::Insn;
 use crate::isa::forms::{AddOp, COUNT_FORMS, CP, FORMS, IMM_SHIFT, Op, Shape, TABLE, TForm, field};
 use crate::isa::operand::{Item, MOST, Operand, Reach, S_TYPES, SOURCES, Size, Width, template};
 use crate::select::mir::{Dst, Extra, Index, MInst, Part, Src};
-use retroshade_emit::{FieldName, FieldValue, FormId, Word};
+use retroshade_emit::{FieldIndex, FieldName, FieldValue, FormId, Word};
 use retroshade_lower::{PlacedReg, Reg};
 
 /// The zero register of long forms: beyond every allocation.
@@ -95,7 +95,7 @@ pub struct Encoded {
     /// Its form.
     pub form: FormId,
     /// The word.
-    pub bits: u128,
+    pub bits: u64,
 }
 
 /// The instruction in any form of a shape.
@@ -124,6 +124,8 @@ struct Fill<'a> {
     id: FormId,
     form: &'static TForm,
     values: [u64; MOST],
+    /// The fields that have another value than the usual one, a bit each.
+    set: u64,
     s: &'a Setting,
     memory: bool,
     constant: bool,
@@ -132,9 +134,12 @@ struct Fill<'a> {
 
 impl Fill<'_> {
     fn set(&mut self, field: FieldName, v: impl FieldValue) -> Option<()> {
-        let at = TABLE.position(self.id, field)?;
-        self.values[at.0 as usize] = v.raw();
+        self.put(TABLE.position(self.id, field)?, v.raw());
         Some(())
+    }
+    fn put(&mut self, at: FieldIndex, v: u64) {
+        self.values[at.0 as usize] = v;
+        self.set |= 1 << at.0;
     }
     fn register(&self, r: Reg, part: Part, half: bool) -> Option<u64> {
         let n = number(r)?;
@@ -242,7 +247,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
         return None;
     }
     let template = template(id);
-    let mut f = Fill { id, form, values: template.values(), s, memory: false, constant: false, dst_seen: false };
+    let mut f = Fill { id, form, values: template.values(), set: 0, s, memory: false, constant: false, dst_seen: false };
     for (name, v) in &i.mods {
         f.set(*name, *v)?;
     }
@@ -271,7 +276,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
                     _ => i.src[1],
                 };
                 let Src::Imm(k) = k else { return None };
-                f.values[at.0 as usize] = k.into();
+                f.put(at, k.into());
                 constant = true;
             }
             Item::Operand(o) => operand(i, o, &mut f, third)?,
@@ -294,7 +299,8 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
     }
     let values = &f.values[..template.defaults().len()];
     // A value that does not fit its field asks for another form.
-    let bits = TABLE.encode_values(id, values).ok()?;
+    let bits = template.encode(form, values, f.set)?;
+    debug_assert_eq!(TABLE.encode_values(id, values), Ok(bits.into()));
     s.takes(id, values).then_some(Encoded { form: id, bits })
 }
 
