@@ -353,6 +353,7 @@ pub(crate) fn legalise(module: &mut Module, options: LegalOptions) -> Result<(),
         map: SecondaryMap::new(),
         blocks: SecondaryMap::new(),
     };
+    s.map.resize(old.values.len());
     s.run()?;
     let mut new = s.ex.finish();
     new.locals = old.locals;

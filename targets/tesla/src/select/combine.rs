@@ -285,6 +285,9 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
             loads.insert(v, n);
         }
     }
+    if folds.is_empty() {
+        return;
+    }
     let user: BTreeMap<usize, usize> = folds.iter().map(|(n, _, l)| (*n, *l)).collect();
     let before: Vec<Index> = insts.iter().map(|(i, _)| i.index).filter(|x| *x != Index::None).collect();
     let after: Vec<Index> = insts
@@ -294,7 +297,7 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
         .map(|(n, (i, _))| user.get(&n).map_or(i.index, |l| insts[*l].0.index))
         .filter(|x| *x != Index::None)
         .collect();
-    if folds.is_empty() || address_loads(&after) > address_loads(&before) + folds.len() / 2 {
+    if address_loads(&after) > address_loads(&before) + folds.len() / 2 {
         return;
     }
     for (n, k, l) in folds {

@@ -232,6 +232,12 @@ pub(crate) fn select(
         patterns: Fired::default(),
     };
     let patterns = Matcher::new(Lower::PATTERNS);
+    let values = func.values.len();
+    l.facts.read_lanes.resize(values);
+    l.facts.user.resize(values);
+    l.facts.home.resize(values);
+    l.regs.resize(values);
+    l.covered.resize(func.insts.len());
     l.prepare();
     for b in func.layout.clone() {
         let n = blocks[b] as usize;
@@ -240,6 +246,8 @@ pub(crate) fn select(
     }
     for (order, b) in func.layout.clone().into_iter().enumerate() {
         l.here = Here::new(b, blocks[b] as usize);
+        // Most operations are an instruction each.
+        l.vc.blocks[blocks[b] as usize].insts.reserve(func.blocks[b].insts.len());
         if order == 0 && module.stage == Stage::Compute {
             l.entry_compute();
         }
@@ -268,6 +276,7 @@ impl Selects for Lower<'_> {
 impl Lower<'_> {
     fn prepare(&mut self) {
         let mut count: SecondaryMap<Value, u32> = SecondaryMap::new();
+        count.resize(self.func.values.len());
         for (b, i) in self.func.ordered() {
             let d = &self.func.insts[i];
             for r in &d.results {
