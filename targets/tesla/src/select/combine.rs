@@ -18,7 +18,7 @@ use crate::abi::Abi;
 use crate::isa::forms::{LogicOp, Op, field};
 use crate::select::mir::{Dst, Extra, GPR, Index, MInst, Part, Src};
 use crate::select::{literals, operands, outputs};
-use retroshade_ir::Stage;
+use retroshade_ir::{Span, Stage};
 use retroshade_lower::{MachInst, OperandConstraint, OperandKind, OperandPos, OperandVisitor, OptLevel, Reg, VCode, VReg};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -454,16 +454,17 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
     let mut held: BTreeMap<u32, Reg> = BTreeMap::new();
     let mut early: BTreeSet<usize> = BTreeSet::new();
     let old = std::mem::take(&mut vc.blocks[b].insts);
+    let made: BTreeMap<usize, (MInst, Span)> = gone.iter().map(|d| (*d, old[*d].clone())).collect();
     let mut new = Vec::with_capacity(old.len());
-    for (n, (i, span)) in old.iter().enumerate() {
+    for (n, (i, span)) in old.into_iter().enumerate() {
         let Some((d, moved)) = operations.get(&n) else {
-            if let Some((v, k)) = constant(i)
+            if let Some((v, k)) = constant(&i)
                 && loads.get(&k) == Some(&(n, v))
             {
                 held.insert(k, Reg::Virtual(v));
             }
             if !gone.contains(&n) && !early.contains(&n) {
-                new.push((i.clone(), *span));
+                new.push((i, span));
             }
             continue;
         };
@@ -471,7 +472,7 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
             (Some((c, code)), Src::Reg(r, _)) if !moved => (Some((c, code.inverse())), Some(r)),
             _ => (i.pred, i.tied),
         };
-        let mut o = MInst { dst: i.dst, pred, tied, tie3: false, ..old[*d].0.clone() };
+        let mut o = MInst { dst: i.dst, pred, tied, tie3: false, ..made[d].0.clone() };
         if let Some((at, k)) = in_the_way(&o) {
             let r = *held.entry(k).or_insert_with(|| {
                 // One that stands further down moves up.
@@ -480,14 +481,14 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
                         early.insert(*m);
                         Reg::Virtual(*v)
                     }
-                    None => vc.reg(GPR, *span),
+                    None => vc.reg(GPR, span),
                 };
-                new.push((MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]), *span));
+                new.push((MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]), span));
                 r
             });
             o.src[at] = Src::reg(r);
         }
-        new.push((o, old[*d].1));
+        new.push((o, made[d].1));
     }
     vc.blocks[b].insts = new;
 }
@@ -557,7 +558,9 @@ fn share_constants(vc: &mut VCode<MInst>, b: usize, goal: Goal) {
             *count.entry(k).or_default() += 1;
         }
     }
-    if count.is_empty() {
+    let of_count = |k: u32| count.get(&(k & 0x7fff_ffff));
+    let loaded = |i: &MInst| constant(i).is_some_and(|(_, k)| of_count(k).is_some());
+    if count.values().all(|n| *n < goal.shared()) && !vc.blocks[b].insts.iter().any(|(i, _)| loaded(i)) {
         return;
     }
     // A register that an instruction takes over for its result cannot be shared.

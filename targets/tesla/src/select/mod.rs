@@ -273,7 +273,7 @@ impl Selects for Lower<'_> {
     }
 }
 
-impl Lower<'_> {
+impl<'a> Lower<'a> {
     fn prepare(&mut self) {
         let mut count: SecondaryMap<Value, u32> = SecondaryMap::new();
         count.resize(self.func.values.len());
@@ -404,8 +404,9 @@ impl Lower<'_> {
     // ---- values as operands
 
     /// The defining instruction's operation, operands and immediate.
-    pub fn def(&self, v: Value) -> Option<&retroshade_ir::InstData> {
-        self.func.def_inst(v).map(|i| &self.func.insts[i])
+    pub fn def(&self, v: Value) -> Option<&'a retroshade_ir::InstData> {
+        let func = self.func;
+        func.def_inst(v).map(|i| &func.insts[i])
     }
     /// A constant's bits, through bit casts.
     pub fn bits(&self, v: Value) -> Option<u32> {
@@ -428,7 +429,8 @@ impl Lower<'_> {
         let ValueDef::Result(i, _) = self.func.def(v) else {
             return Err(CompileError::Internal(format!("{v} has no register")));
         };
-        let d = self.func.insts[i].clone();
+        let func = self.func;
+        let d = &func.insts[i];
         Ok(match (d.op, &d.imm) {
             (Opcode::Const, Imm::Const(b)) if self.func.ty(v).scalar == Scalar::I1 => Src::Imm(0u32.wrapping_sub(b[0] & 1)),
             (Opcode::Const, Imm::Const(b)) => Src::Imm(b[0]),
@@ -448,7 +450,7 @@ impl Lower<'_> {
         if let Some(r) = self.lanes.get(&(vec, lane)) {
             return Ok(Src::reg(*r));
         }
-        let Some(d) = self.def(vec).cloned() else { return Err(CompileError::Internal(format!("lane of {vec}"))) };
+        let Some(d) = self.def(vec) else { return Err(CompileError::Internal(format!("lane of {vec}"))) };
         match (d.op, &d.imm) {
             (Opcode::Build, _) => self.operand(d.args[lane as usize]),
             (Opcode::Splat, _) => self.operand(d.args[0]),
@@ -828,7 +830,8 @@ impl Lower<'_> {
     }
 
     fn terminator(&mut self, i: Inst, blocks: &SecondaryMap<Block, u32>) -> Result<(), CompileError> {
-        let d = self.func.insts[i].clone();
+        let func = self.func;
+        let d = &func.insts[i];
         let mut targets = Vec::new();
         for t in &d.targets {
             let mut args = Vec::new();
