@@ -9,7 +9,7 @@
 //! ```
 
 use crate::error::CompileError;
-use regalloc2::{Edit, Function, InstPosition, Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
+use regalloc2::{Edit, Function, Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, ProgPoint, RegClass, VReg};
 use retroshade_ir::{Diagnostic, Span};
 use retroshade_regalloc::{
     AllocError, AllocOptions, AllocStep, Allocated, Ctx, Known, PlacedReg, Program, ProgramBuilder, RegFile, Scan, allocate_in,
@@ -543,27 +543,34 @@ fn write_back<I: MachInst>(
     rematerialised: u32,
 ) -> Result<Placed<I>, CompileError> {
     let lost = |what: &str| CompileError::Internal(format!("{what} has no place in the register file"));
-    let mut edits = a.output.edits.iter().peekable();
+    let mut edits = &a.output.edits[..];
     let mut blocks = Vec::with_capacity(vcode.blocks.len());
     let mut n = 0usize;
     let mut places: Vec<PlacedReg> = Vec::new();
-    for b in &vcode.blocks {
-        let mut out = Vec::with_capacity(b.insts.len());
-        for (i, span) in &b.insts {
-            let mut moves = |pos: InstPosition, out: &mut Vec<PlacedInst<I>>| -> Result<(), CompileError> {
-                while let Some((_, Edit::Move { from, to })) = edits.next_if(|(at, _)| at.inst().index() == n && at.pos() == pos) {
-                    if from != to {
-                        let class = from.as_reg().or(to.as_reg()).map_or(0, |r| r.class() as u8);
-                        let from = file.place(*from).ok_or_else(|| lost("a move's source"))?;
-                        let to = file.place(*to).ok_or_else(|| lost("a move's destination"))?;
-                        out.push(PlacedInst::Move { class, from, to });
-                    }
+    for (b, info) in vcode.blocks.iter().zip(&program.blocks) {
+        let (mut here, rest) = edits.split_at(edits.partition_point(|(at, _)| at.inst().index() < info.end as usize));
+        edits = rest;
+        let mut out = Vec::with_capacity(b.insts.len() + here.len());
+        // Moves at a point come before those at the next.
+        let mut moves = |at: ProgPoint, out: &mut Vec<PlacedInst<I>>| -> Result<(), CompileError> {
+            while let [(_, Edit::Move { from, to }), rest @ ..] = here
+                && here[0].0 == at
+            {
+                here = rest;
+                if from != to {
+                    let class = from.as_reg().or(to.as_reg()).map_or(0, |r| r.class() as u8);
+                    let from = file.place(*from).ok_or_else(|| lost("a move's source"))?;
+                    let to = file.place(*to).ok_or_else(|| lost("a move's destination"))?;
+                    out.push(PlacedInst::Move { class, from, to });
                 }
-                Ok(())
-            };
-            moves(InstPosition::Before, &mut out)?;
-            let allocs = a.output.inst_allocs(regalloc2::Inst::new(n));
-            debug_assert_eq!(allocs.len(), program.inst_operands(regalloc2::Inst::new(n)).len());
+            }
+            Ok(())
+        };
+        for (i, span) in &b.insts {
+            let inst = regalloc2::Inst::new(n);
+            moves(ProgPoint::before(inst), &mut out)?;
+            let allocs = a.output.inst_allocs(inst);
+            debug_assert_eq!(allocs.len(), program.inst_operands(inst).len());
             places.clear();
             for x in allocs {
                 places.push(file.place(*x).ok_or_else(|| lost("an operand"))?);
@@ -571,7 +578,7 @@ fn write_back<I: MachInst>(
             let mut i = i.clone();
             i.visit(&mut Assign { places: &places, next: 0 });
             out.push(PlacedInst::Inst(i, *span));
-            moves(InstPosition::After, &mut out)?;
+            moves(ProgPoint::after(inst), &mut out)?;
             n += 1;
         }
         blocks.push(out);

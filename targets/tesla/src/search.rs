@@ -179,7 +179,7 @@ impl Search<'_> {
     fn spill_less(&self, plain: &mut Order, best: &mut Found) {
         let mut least = plain.pressure();
         let mut attempt = |mut order: Order, best: &mut Found| {
-            order.rearrange(sched::tightly);
+            order.tighten();
             if order.pressure() < least {
                 least = order.pressure();
                 let floor = self.least_of(&mut order, best);
@@ -226,7 +226,7 @@ impl Search<'_> {
     }
     /// Lays out the order that keeps fewest values alive, if those are fewer than `least`.
     fn tighten(&self, order: &mut Order, least: &mut u32, best: &mut Found) {
-        order.rearrange(sched::tightly);
+        order.tighten();
         let pressure = order.pressure();
         if pressure < *least && pressure <= self.enough(best) {
             *least = pressure;

@@ -282,7 +282,7 @@ mod tests {
         let mut t = Tracker::new();
         let lines = [add(2, 1), add(3, 1), add(1, 4)].map(|(inst, a)| {
             let (reads, writes) = touched(&inst, a);
-            Enc { inst, setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
+            Enc { inst: inst.into(), setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
         });
         let after: Vec<Vec<usize>> = lines.iter().enumerate().map(|(n, e)| t.next(n, e).to_vec()).collect();
         assert_eq!(after, [vec![], vec![], vec![0, 1]]);

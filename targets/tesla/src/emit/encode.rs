@@ -79,13 +79,9 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether the chip executes a form with these values right.
-    fn takes(&self, form: FormId, values: &[u64]) -> bool {
-        if !self.chip.flexgrip {
-            return true;
-        }
-        let d = Word { form, values: values.into(), residue: 0 };
-        self.chip.lacks(&Insn { d, space: self.space }).is_none()
+    /// Whether the chip executes a word right.
+    fn takes(&self, word: impl FnOnce() -> Word) -> bool {
+        !self.chip.flexgrip || self.chip.lacks(&Insn { d: word(), space: self.space }).is_none()
     }
 }
 
@@ -123,8 +119,8 @@ pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Encoded> {
 struct Fill<'a> {
     id: FormId,
     form: &'static TForm,
+    /// The values of fields that are set, which have a bit each there; others have the usual one.
     values: [u64; MOST],
-    /// The fields that have another value than the usual one, a bit each.
     set: u64,
     s: &'a Setting,
     memory: bool,
@@ -247,7 +243,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
         return None;
     }
     let template = template(id);
-    let mut f = Fill { id, form, values: template.values(), set: 0, s, memory: false, constant: false, dst_seen: false };
+    let mut f = Fill { id, form, values: [0; MOST], set: 0, s, memory: false, constant: false, dst_seen: false };
     for (name, v) in &i.mods {
         f.set(*name, *v)?;
     }
@@ -297,11 +293,14 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
     if matches!(i.src[1], Src::Imm(k) if k != 0) && !constant {
         return None;
     }
-    let values = &f.values[..template.defaults().len()];
     // A value that does not fit its field asks for another form.
-    let bits = template.encode(form, values, f.set)?;
-    debug_assert_eq!(TABLE.encode_values(id, values), Ok(bits.into()));
-    s.takes(id, values).then_some(Encoded { form: id, bits })
+    let bits = template.encode(form, &f.values, f.set)?;
+    let word = || {
+        let value = |(k, usual): (usize, &u64)| if f.set >> k & 1 == 1 { f.values[k] } else { *usual };
+        Word { form: id, values: template.defaults().iter().enumerate().map(value).collect(), residue: 0 }
+    };
+    debug_assert_eq!(TABLE.encode_word(&word()), Ok(bits.into()));
+    s.takes(word).then_some(Encoded { form: id, bits })
 }
 
 fn full(s: Src) -> Option<u64> {

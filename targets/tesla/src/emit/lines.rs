@@ -168,7 +168,9 @@ fn internal(e: EncodeError) -> CompileError {
 /// Lines to bytes: straight runs are ordered and paired, labels resolved.
 pub(super) fn layout(lines: &[Line<'_>], code: Layout<Syn, Span>, pair: bool) -> Result<Code, CompileError> {
     let mut out = Assembly { code, branches: Vec::new(), pair, alone: 0, bare_ends: 0 };
-    out.code.reserve(lines.len() + 1);
+    // A branch of a block is named, two merges at one place and an end may need an instruction of their own.
+    let more = lines.iter().filter(|l| matches!(l, Line::Control(_) | Line::Exit)).count();
+    out.code.reserve(lines.len() + more + 1);
     let mut run: Vec<&Enc<'_>> = Vec::new();
     let mut join = false;
     // A program whose loop never ends ends nowhere, yet its code does.
@@ -246,12 +248,11 @@ fn choose_between(all: &[Item], first: Option<usize>, last: Option<usize>) -> Ch
 
 /// Ends a straight run: orders and pairs it, with a join on the first and an exit on the last instruction where wanted.
 fn flush_run(run: &mut Vec<&Enc<'_>>, join: &mut bool, exit: bool, out: &mut Assembly) -> Result<(), CompileError> {
-    let run = std::mem::take(run);
     let join = std::mem::take(join);
     if run.is_empty() && !join && !exit {
         return Ok(());
     }
-    let all = items(&run, out.pair);
+    let all = items(run, out.pair);
     // Which instruction carries what: those without predecessors may stand first, without successors last. One that is
     // long anyway is best; in large runs nothing else is tried.
     let mut has_successor = vec![false; run.len()];
@@ -313,5 +314,6 @@ fn flush_run(run: &mut Vec<&Enc<'_>>, join: &mut bool, exit: bool, out: &mut Ass
             }
         }
     }
+    run.clear();
     Ok(())
 }

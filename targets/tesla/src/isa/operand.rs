@@ -153,10 +153,6 @@ impl Template {
     pub fn defaults(&self) -> &[u64] {
         &self.defaults[..self.fields]
     }
-    /// The same, with room for the fields of any form.
-    pub fn values(&self) -> [u64; MOST] {
-        self.defaults
-    }
     /// The word of a form with the fields whose bits are set in `which`, and all others as usual; `None` where a value does not fit.
     pub fn encode(&self, form: &TForm, values: &[u64], which: u64) -> Option<u64> {
         let (mut word, mut left) = (self.word, which);

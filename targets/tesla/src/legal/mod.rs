@@ -576,7 +576,7 @@ impl Scalarise<'_> {
                 }
                 set(self, out);
             }
-            Tex => self.texture(&d, span)?,
+            Tex => self.texture(d, span)?,
             Call => return Err(CompileError::unsupported("T0010", span, "a call remains that could not be inlined")),
             Jump | BrIf | Switch | Return | Kill | Unreachable => {
                 let args: SmallVec<[Value; 4]> = d.args.iter().flat_map(|a| self.lanes(*a)).collect();

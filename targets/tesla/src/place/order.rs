@@ -46,6 +46,10 @@ impl Order {
         (self.most, self.bound) = (None, None);
         f(&mut self.code, &live)
     }
+    /// Brings the instructions of each block into an order that keeps few values alive.
+    pub fn tighten(&mut self) {
+        self.most = Some(self.rearrange(sched::tightly));
+    }
     fn most(&mut self) -> sched::Most {
         let live = self.live();
         *self.most.get_or_insert_with(|| sched::most_live(&mut self.code, &live))

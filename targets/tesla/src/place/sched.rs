@@ -112,11 +112,18 @@ pub(crate) fn most_live(vc: &mut VCode<MInst>, live: &LiveOut) -> Most {
     let mut most = Most::default();
     for (block, out) in vc.blocks.iter_mut().zip(live) {
         let here = block_pressure(&mut block.insts, out, &mut is_live);
-        most.values = most.values.max(here.values);
-        most.with_copies = most.with_copies.max(here.with_copies);
-        most.undefined |= block.insts.iter().any(|(i, _)| i.extra == Extra::Undefined);
+        most.see(&block.insts, &here);
     }
     most
+}
+
+impl Most {
+    /// One block more.
+    fn see(&mut self, insts: &[(MInst, Span)], here: &Pressure) {
+        self.values = self.values.max(here.values);
+        self.with_copies = self.with_copies.max(here.with_copies);
+        self.undefined |= insts.iter().any(|(i, _)| i.extra == Extra::Undefined);
+    }
 }
 
 /// Whether a register takes one of the file's.
@@ -255,29 +262,36 @@ fn late_order(nodes: &[Node]) -> Vec<usize> {
     order
 }
 
-/// Keeps few values alive: each block gets, of several orders that aim at it, the one that keeps fewest.
-pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) {
+/// Keeps few values alive: each block gets, of several orders that aim at it, the one that keeps fewest. Says how many those are.
+pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) -> Most {
     let registers = vc.classes.len();
     let mut is_live = vec![false; registers];
-    for (block, out) in vc.blocks.iter_mut().zip(live).filter(|(b, _)| (4..=LARGEST).contains(&b.insts.len())) {
-        let Pressure { with_copies: mut least, any, .. } = block_pressure(&mut block.insts, out, &mut is_live);
-        if least == any {
-            continue;
+    let mut most = Most::default();
+    for (block, out) in vc.blocks.iter_mut().zip(live) {
+        let mut least = block_pressure(&mut block.insts, out, &mut is_live);
+        if (4..=LARGEST).contains(&block.insts.len()) && least.with_copies > least.any {
+            tighten(&mut block.insts, out, registers, &mut least, &mut is_live);
         }
-        let nodes = graph(&mut block.insts, registers);
-        let orders = TightOrders::new(&nodes, out, registers);
-        let mut best = None;
-        for n in 0..TightOrders::COUNT {
-            let Some(order) = orders.below(n, least).filter(|order| order.len() == nodes.len()) else { continue };
-            let backwards = order.iter().rev().map(|k| (&nodes[*k].reads, &nodes[*k].writes, &block.insts[*k].0));
-            let pressure = pressure_of(backwards, out, &mut is_live);
-            if pressure.with_copies < least {
-                (least, best) = (pressure.with_copies, Some(order));
-            }
+        most.see(&block.insts, &least);
+    }
+    most
+}
+
+/// Brings a block into an order that keeps fewer values alive than it does, if one is found. `is_live` is scratch.
+fn tighten(insts: &mut Vec<(MInst, Span)>, out: &[VReg], registers: usize, least: &mut Pressure, is_live: &mut [bool]) {
+    let nodes = graph(insts, registers);
+    let orders = TightOrders::new(&nodes, out, registers);
+    let mut best = None;
+    for n in 0..TightOrders::COUNT {
+        let Some(order) = orders.below(n, least.with_copies).filter(|order| order.len() == nodes.len()) else { continue };
+        let backwards = order.iter().rev().map(|k| (&nodes[*k].reads, &nodes[*k].writes, &insts[*k].0));
+        let pressure = pressure_of(backwards, out, is_live);
+        if pressure.with_copies < least.with_copies {
+            (*least, best) = (pressure, Some(order));
         }
-        if let Some(order) = best {
-            reorder(&mut block.insts, &order);
-        }
+    }
+    if let Some(order) = best {
+        reorder(insts, &order);
     }
 }
 
@@ -501,7 +515,12 @@ fn graph(insts: &mut [(MInst, Span)], registers: usize) -> Vec<Node> {
         let mut f = fields(i);
         f.reads.sort_unstable();
         f.reads.dedup();
-        let mut after: SmallVec<[usize; 8]> = f.reads.iter().filter_map(|r| writer[r.vreg()]).collect();
+        let mut after: SmallVec<[usize; 8]> = SmallVec::new();
+        for r in &f.reads {
+            if let Some(k) = writer[r.vreg()] {
+                after.push(k);
+            }
+        }
         f.writes.iter().for_each(|w| writer[w.vreg()] = Some(n));
         match effect(i) {
             Effect::None => {}
