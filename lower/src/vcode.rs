@@ -720,6 +720,22 @@ mod tests {
     }
 
     #[test]
+    fn what_did_not_fit_is_not_tried_again() {
+        let mut code = wide(8, false);
+        let (registers, spilling) = (file(16, 0), SlotBank { name: "l[]", first_hw: 0, slots: 64, kind: BankKind::Memory });
+        let view = View::new(&mut code, &registers);
+        let fits = |file: &RegFile, scan: Scan, too_many: u32| {
+            let mut memory = Memory { too_many: Some(too_many), ..Memory::default() };
+            let options = AllocOptions { check: true, scan, ..Default::default() };
+            place_in(&code, &view, file, &options, "T0001", &mut memory).is_ok()
+        };
+        let first = Scan::First { spread: false };
+        assert!(fits(&registers, first, 9) && !fits(&registers, first, 8));
+        // Memory takes whatever finds no register; and what asks for few registers is another question.
+        assert!(fits(&RegFile { slots: vec![spilling], ..file(16, 0) }, first, 8) && fits(&registers, Scan::Last, 8));
+    }
+
+    #[test]
     fn a_loop_with_a_rotation_allocates() {
         let mut c = VCode::new();
         let (entry, body, end) = (c.block(0), c.block(1), c.block(0));
