@@ -1,4 +1,4 @@
-//! The ladder: guards, tree scan, Ion on a file cut to the pressure, Ion on the whole file, tree scan again; the checker judges.
+//! The ladder: tree scan, Ion on a file cut to the pressure, Ion on the whole file, tree scan again; the checker judges.
 
 use crate::error::AllocError;
 use crate::file::RegFile;

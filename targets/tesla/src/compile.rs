@@ -204,7 +204,7 @@ struct Ground<'o> {
     room: Room,
     chip: &'static Chip,
     options: &'o Options,
-    /// The allocator's, kept between layouts.
+    /// Placement's, kept between layouts.
     memory: RefCell<Memory>,
 }
 

@@ -28,7 +28,7 @@ impl Order {
     pub fn new(code: VCode<MInst>) -> Order {
         Order { code, ..Order::default() }
     }
-    /// The code, to be looked at: visiting asks for more.
+    /// The code, to be looked at only: that it may be changed is what visiting asks for.
     pub fn code(&mut self) -> &mut VCode<MInst> {
         &mut self.code
     }
@@ -77,7 +77,7 @@ impl Order {
         let view = View::new(own.as_mut().unwrap_or(&mut self.code), file);
         self.bound.insert(Rc::new(Bound { code: own, view, end })).clone()
     }
-    /// The same where it was bound already.
+    /// The code as it was bound.
     pub(super) fn bound_code<'a>(&'a self, bound: &'a Bound) -> &'a VCode<MInst> {
         bound.code.as_ref().unwrap_or(&self.code)
     }
