@@ -116,17 +116,19 @@ impl Field {
     }
     /// Places a raw value; bits beyond the width are ignored.
     #[inline]
-    pub fn put(&self, value: u64) -> u128 {
+    pub const fn put(&self, value: u64) -> u128 {
         if let [b] = self.bits {
             return match b.in_low_half() {
-                true => u128::from((value & low_ones(b.width)) << b.lo),
+                true => ((value & low_ones(b.width)) << b.lo) as u128,
                 false => (value as u128 & ones(b.width)) << b.lo,
             };
         }
-        let (mut w, mut v) = (0u128, value as u128);
-        for b in self.bits {
+        let (mut w, mut v, mut k) = (0u128, value as u128, 0);
+        while k < self.bits.len() {
+            let b = self.bits[k];
             w |= (v & ones(b.width)) << b.lo;
             v >>= b.width;
+            k += 1;
         }
         w
     }

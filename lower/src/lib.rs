@@ -35,4 +35,4 @@ pub use regalloc2::{OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, R
 pub use retroshade_ir::Cancel;
 pub use retroshade_regalloc::{AllocOptions, AllocStep, BankKind, ClassSpec, PlacedReg, RegFile, Scan, SlotBank, file::NO_CLASS};
 pub use text::{AsmOutput, Syntax, TextError, TextOptions};
-pub use vcode::{MachInst, OperandVisitor, Placed, PlacedInst, Reg, Target, VBlock, VCode, place, place_in};
+pub use vcode::{MachInst, Memory, OperandVisitor, Placed, PlacedInst, Reg, Target, VBlock, VCode, View, place, place_in};

@@ -47,18 +47,21 @@ pub struct Pattern<L> {
     pub apply: fn(&mut L, Inst) -> Result<bool, CompileError>,
 }
 
-/// Which patterns have fired.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fired(BTreeSet<&'static str>);
+/// Which patterns have fired, in the order in which they first did.
+#[derive(Clone, Debug, Default)]
+pub struct Fired(Vec<&'static str>);
 
 impl Fired {
     /// Records a pattern; the driver does it, and code that folds operands into instructions under a name of its own.
     pub fn note(&mut self, name: &'static str) {
-        self.0.insert(name);
+        // It is mostly one that was noted before, under the same address.
+        if !self.0.iter().any(|n| std::ptr::eq(*n, name)) {
+            self.0.push(name);
+        }
     }
     /// The names, in alphabetical order.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.0.iter().copied()
+    pub fn names(&self) -> BTreeSet<&'static str> {
+        self.0.iter().copied().collect()
     }
 }
 
@@ -66,7 +69,7 @@ impl Fired {
 impl fmt::Display for Fired {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("; patterns:")?;
-        self.0.iter().try_for_each(|name| write!(f, " {name}"))
+        self.names().iter().try_for_each(|name| write!(f, " {name}"))
     }
 }
 

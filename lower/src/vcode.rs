@@ -9,9 +9,11 @@
 //! ```
 
 use crate::error::CompileError;
-use regalloc2::{Edit, Function, InstPosition, Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
+use regalloc2::{Edit, Function, Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, ProgPoint, RegClass, VReg};
 use retroshade_ir::{Diagnostic, Span};
-use retroshade_regalloc::{AllocError, AllocOptions, AllocStep, Allocated, Ctx, PlacedReg, Program, ProgramBuilder, RegFile, allocate_in};
+use retroshade_regalloc::{
+    AllocError, AllocOptions, AllocStep, Allocated, Ctx, Known, PlacedReg, Program, ProgramBuilder, RegFile, Scan, allocate_in,
+};
 use std::fmt::{self, Debug, Write};
 
 /// A register field of an instruction: virtual before placement, placed afterwards.
@@ -211,19 +213,18 @@ impl<I: MachInst> VCode<I> {
         }
         out
     }
-    /// The allocator's view, and for each of its instructions the block and position here. Nothing changes: visiting asks for it.
-    pub fn program(&mut self, file: &RegFile) -> (Program, Vec<(u32, u32)>) {
+    /// The allocator's view. Nothing changes: visiting asks for it.
+    pub fn program(&mut self, file: &RegFile) -> Program {
         let units = file.classes.map(|c| c.slot_units.max(1));
         let mut pb = ProgramBuilder::new(self.classes.clone(), units);
-        let mut index = Vec::with_capacity(self.len());
+        pb.reserve(self.len());
         let mut c = Collect(Vec::new());
-        for (bn, b) in self.blocks.iter_mut().enumerate() {
+        for b in &mut self.blocks {
             pb.block(b.params.clone(), b.loop_depth);
             let last = b.insts.len().saturating_sub(1);
             for (n, (i, _)) in b.insts.iter_mut().enumerate() {
                 c.0.clear();
                 i.visit(&mut c);
-                index.push((bn as u32, n as u32));
                 if n == last {
                     pb.terminate(&c.0, i.clobbers(), b.targets.iter().map(|t| (t.block as u32, t.args.clone())).collect());
                 } else {
@@ -231,8 +232,48 @@ impl<I: MachInst> VCode<I> {
                 }
             }
         }
-        (pb.finish(), index)
+        pb.finish()
     }
+    /// The instruction with a number in the allocator's view.
+    fn numbered(&self, inst: u32) -> Option<&(I, Span)> {
+        self.blocks.iter().flat_map(|b| &b.insts).nth(inst as usize)
+    }
+}
+
+/// Code as the allocator sees it, with what is known of it wherever its registers go: made once for all placements of an order.
+pub struct View {
+    program: Program,
+    known: Result<Known, AllocError>,
+}
+
+impl View {
+    /// Looks at code that is to be placed in a file; in others with the same inputs it looks the same. Nothing changes in it.
+    pub fn new<I: MachInst>(vcode: &mut VCode<I>, file: &RegFile) -> View {
+        let program = vcode.program(file);
+        View { known: Known::new(&program, file), program }
+    }
+    /// What lives where most values of each class do.
+    fn fullest(&self, file: &RegFile) -> Vec<u32> {
+        self.known.as_ref().map_or(Vec::new(), |k| k.fullest(&self.program, file))
+    }
+    /// Values of all classes that live at once, at most.
+    fn most(&self) -> u32 {
+        self.known.as_ref().map_or(0, |k| k.max_live().iter().sum())
+    }
+    /// The highest register of a class that some operand must have.
+    pub fn last_fixed(&self, class: RegClass) -> Option<usize> {
+        let parts = (0..self.program.num_insts()).flat_map(|i| self.program.parts(i));
+        let fixed = parts.filter_map(|o| if let OperandConstraint::FixedReg(r) = o.constraint() { Some(r) } else { None });
+        fixed.filter(|r| r.class() == class).map(|r| r.hw_enc()).max()
+    }
+}
+
+/// What is kept from one placement of a program to the next.
+#[derive(Default)]
+pub struct Memory {
+    ctx: Ctx,
+    /// With so many values alive at once, registers and register slots did not suffice.
+    too_many: Option<u32>,
 }
 
 struct Collect(Vec<Operand>);
@@ -323,89 +364,99 @@ pub fn place<I: MachInst>(
     options: &AllocOptions,
     code: &'static str,
 ) -> Result<Placed<I>, CompileError> {
-    place_in(vcode, file, options, code, &mut Ctx::default())
+    let view = View::new(vcode, file);
+    place_in(vcode, &view, file, options, code, &mut Memory::default())
 }
 
-/// As [`place`], in memory that is kept from one placement to the next.
+/// As [`place`], where the code was looked at before. What does not fit into registers and register slots tells what does not either: an
+/// order of the same program in which hardly fewer values live at once fails without a search.
 pub fn place_in<I: MachInst>(
-    vcode: &mut VCode<I>,
+    vcode: &VCode<I>,
+    view: &View,
     file: &RegFile,
     options: &AllocOptions,
     code: &'static str,
-    memory: &mut Ctx,
+    memory: &mut Memory,
 ) -> Result<Placed<I>, CompileError> {
-    let mut relieved: Option<VCode<I>> = None;
-    let mut rematerialised = 0;
-    if options.memory
-        && let (program, _) = vcode.program(file)
-        && let Some((better, n)) = rematerialise(vcode, &fullest(&program, file))
-    {
-        (relieved, rematerialised) = (Some(better), n);
-    }
+    let relieve = |current: &VCode<I>, vregs: &[u32]| {
+        let (mut better, n) = rematerialise(current, vregs)?;
+        let view = View::new(&mut better, file);
+        Some((better, view, n))
+    };
+    let mut relieved = if options.memory { relieve(vcode, &view.fullest(file)) } else { None };
+    let mut rematerialised = relieved.as_ref().map_or(0, |r| r.2);
+    let registers_only = file.all_slots() == file.register_slots();
+    /// Slots by which answers for as many values differ without a reason that is known beforehand.
+    const CHANCE: u32 = 8;
     loop {
-        let current = relieved.as_mut().unwrap_or(&mut *vcode);
-        let (program, index) = current.program(file);
-        let result = allocate_in(&program, file, options, memory);
-        let peak: Option<Vec<u32>> = match &result {
-            Err(AllocError::Pressure { vregs, .. }) => Some(vregs.clone()),
-            Ok(a) if a.slots > file.register_slots() => Some(fullest(&program, file)),
-            Ok(_) => None,
-            Err(_) => None,
+        let (current, view) = relieved.as_ref().map_or((vcode, view), |(c, v, _)| (c, v));
+        let too_many = memory.too_many.filter(|_| registers_only && matches!(options.scan, Scan::First { .. }));
+        let options = AllocOptions { too_many: too_many.unwrap_or(options.too_many), ..*options };
+        let result = match &view.known {
+            Ok(known) => allocate_in(&view.program, known, file, &options, &mut memory.ctx),
+            Err(e) => Err(e.clone()),
+        };
+        let peak = match &result {
+            Err(AllocError::Pressure { vregs, lacking, .. }) => {
+                if registers_only && *lacking > 0 {
+                    let too_many = (view.most() + 1).saturating_sub(lacking.saturating_sub(CHANCE));
+                    memory.too_many = Some(memory.too_many.map_or(too_many, |n| n.min(too_many)));
+                }
+                Some(vregs.clone())
+            }
+            Ok(a) if a.slots > file.register_slots() => Some(view.fullest(file)),
+            _ => None,
         };
         if let Some(vregs) = peak
             && options.most.is_none()
             && rematerialised < 4096
-            && let Some((better, n)) = rematerialise(current, &vregs)
+            && let Some(better) = relieve(current, &vregs)
         {
-            rematerialised += n;
+            rematerialised += better.2;
             relieved = Some(better);
             continue;
         }
         return match result {
-            Ok(a) => write_back(current, &program, file, &a, rematerialised),
-            Err(e) => Err(explain(current, &index, e, code)),
+            Ok(a) => write_back(current, &view.program, file, &a, rematerialised),
+            Err(e) => Err(explain(current, e, code)),
         };
     }
 }
 
-/// What lives where most values do.
-fn fullest(program: &Program, file: &RegFile) -> Vec<u32> {
-    let live = retroshade_regalloc::liveness::live(program);
-    let peaks = retroshade_regalloc::liveness::peaks(program, file, &live);
-    peaks.iter().flat_map(|p| p.vregs(program, file, &live)).collect()
-}
-
 /// Repeats the rematerialisable definitions among `vregs` before each of their uses; `None` if there are none.
-fn rematerialise<I: MachInst>(vcode: &mut VCode<I>, vregs: &[u32]) -> Option<(VCode<I>, u32)> {
+fn rematerialise<I: MachInst>(vcode: &VCode<I>, vregs: &[u32]) -> Option<(VCode<I>, u32)> {
     let mut wanted = vec![false; vcode.classes.len()];
     vregs.iter().for_each(|v| wanted[*v as usize] = true);
     // A value passed to a block parameter has to exist at the branch; leave those alone.
     vcode.blocks.iter().flat_map(|b| &b.targets).flat_map(|t| &t.args).for_each(|v| wanted[v.vreg()] = false);
-    let far = used_at_distance(vcode);
-    let mut recipe: Vec<Option<I>> = vec![None; vcode.classes.len()];
-    let mut n = 0;
     let mut c = Collect(Vec::new());
-    for (i, _) in vcode.blocks.iter_mut().flat_map(|b| &mut b.insts) {
-        if i.is_rematerialisable() {
-            c.0.clear();
-            i.visit(&mut c);
-            if let [def] = c.0[..]
-                && wanted[def.vreg().vreg()]
-                && far[def.vreg().vreg()]
-            {
-                recipe[def.vreg().vreg()] = Some(i.clone());
-                n += 1;
-            }
+    let mut recipes: Vec<(VReg, I)> = Vec::new();
+    for (i, _) in vcode.blocks.iter().flat_map(|b| &b.insts).filter(|(i, _)| i.is_rematerialisable()) {
+        let mut i = i.clone();
+        c.0.clear();
+        i.visit(&mut c);
+        if let [def] = c.0[..]
+            && wanted[def.vreg().vreg()]
+        {
+            recipes.push((def.vreg(), i));
         }
     }
-    if n == 0 {
+    if recipes.is_empty() {
         return None;
     }
-    let mut out = VCode { blocks: Vec::new(), classes: vcode.classes.clone(), spans: vcode.spans.clone() };
-    for b in &vcode.blocks {
-        let mut insts = Vec::with_capacity(b.insts.len());
-        for (i, span) in &b.insts {
-            let mut i = i.clone();
+    let mut vcode = vcode.clone();
+    let far = used_at_distance(&mut vcode);
+    recipes.retain(|(v, _)| far[v.vreg()]);
+    if recipes.is_empty() {
+        return None;
+    }
+    let n = recipes.len() as u32;
+    let mut recipe: Vec<Option<I>> = vec![None; vcode.classes.len()];
+    recipes.into_iter().for_each(|(v, i)| recipe[v.vreg()] = Some(i));
+    for b in 0..vcode.blocks.len() {
+        let old = std::mem::take(&mut vcode.blocks[b].insts);
+        let mut insts = Vec::with_capacity(old.len());
+        for (mut i, span) in old {
             c.0.clear();
             i.visit(&mut c);
             if let [def] = c.0[..]
@@ -414,14 +465,14 @@ fn rematerialise<I: MachInst>(vcode: &mut VCode<I>, vregs: &[u32]) -> Option<(VC
             {
                 continue;
             }
-            let mut fresh = Renew { vcode: &mut out, recipe: &recipe, made: Vec::new(), insts: &mut insts, span: *span };
-            i.visit(&mut fresh);
-            insts.push((i, *span));
+            if c.0.iter().any(|o| o.kind() == OperandKind::Use && recipe[o.vreg().vreg()].is_some()) {
+                i.visit(&mut Renew { vcode: &mut vcode, recipe: &recipe, made: Vec::new(), insts: &mut insts, span });
+            }
+            insts.push((i, span));
         }
-        let VBlock { params, targets, loop_depth, .. } = b;
-        out.blocks.push(VBlock { params: params.clone(), insts, targets: targets.clone(), loop_depth: *loop_depth });
+        vcode.blocks[b].insts = insts;
     }
-    Some((out, n))
+    Some((vcode, n))
 }
 
 /// Which values have a use that is not just behind their definition, so that repeating them gains something.
@@ -492,27 +543,34 @@ fn write_back<I: MachInst>(
     rematerialised: u32,
 ) -> Result<Placed<I>, CompileError> {
     let lost = |what: &str| CompileError::Internal(format!("{what} has no place in the register file"));
-    let mut edits = a.output.edits.iter().peekable();
+    let mut edits = &a.output.edits[..];
     let mut blocks = Vec::with_capacity(vcode.blocks.len());
     let mut n = 0usize;
     let mut places: Vec<PlacedReg> = Vec::new();
-    for b in &vcode.blocks {
-        let mut out = Vec::with_capacity(b.insts.len());
-        for (i, span) in &b.insts {
-            let mut moves = |pos: InstPosition, out: &mut Vec<PlacedInst<I>>| -> Result<(), CompileError> {
-                while let Some((_, Edit::Move { from, to })) = edits.next_if(|(at, _)| at.inst().index() == n && at.pos() == pos) {
-                    if from != to {
-                        let class = from.as_reg().or(to.as_reg()).map_or(0, |r| r.class() as u8);
-                        let from = file.place(*from).ok_or_else(|| lost("a move's source"))?;
-                        let to = file.place(*to).ok_or_else(|| lost("a move's destination"))?;
-                        out.push(PlacedInst::Move { class, from, to });
-                    }
+    for (b, info) in vcode.blocks.iter().zip(&program.blocks) {
+        let (mut here, rest) = edits.split_at(edits.partition_point(|(at, _)| at.inst().index() < info.end as usize));
+        edits = rest;
+        let mut out = Vec::with_capacity(b.insts.len() + here.len());
+        // Moves at a point come before those at the next.
+        let mut moves = |at: ProgPoint, out: &mut Vec<PlacedInst<I>>| -> Result<(), CompileError> {
+            while let [(_, Edit::Move { from, to }), rest @ ..] = here
+                && here[0].0 == at
+            {
+                here = rest;
+                if from != to {
+                    let class = from.as_reg().or(to.as_reg()).map_or(0, |r| r.class() as u8);
+                    let from = file.place(*from).ok_or_else(|| lost("a move's source"))?;
+                    let to = file.place(*to).ok_or_else(|| lost("a move's destination"))?;
+                    out.push(PlacedInst::Move { class, from, to });
                 }
-                Ok(())
-            };
-            moves(InstPosition::Before, &mut out)?;
-            let allocs = a.output.inst_allocs(regalloc2::Inst::new(n));
-            debug_assert_eq!(allocs.len(), program.inst_operands(regalloc2::Inst::new(n)).len());
+            }
+            Ok(())
+        };
+        for (i, span) in &b.insts {
+            let inst = regalloc2::Inst::new(n);
+            moves(ProgPoint::before(inst), &mut out)?;
+            let allocs = a.output.inst_allocs(inst);
+            debug_assert_eq!(allocs.len(), program.inst_operands(inst).len());
             places.clear();
             for x in allocs {
                 places.push(file.place(*x).ok_or_else(|| lost("an operand"))?);
@@ -520,7 +578,7 @@ fn write_back<I: MachInst>(
             let mut i = i.clone();
             i.visit(&mut Assign { places: &places, next: 0 });
             out.push(PlacedInst::Inst(i, *span));
-            moves(InstPosition::After, &mut out)?;
+            moves(ProgPoint::after(inst), &mut out)?;
             n += 1;
         }
         blocks.push(out);
@@ -529,10 +587,10 @@ fn write_back<I: MachInst>(
 }
 
 /// Turns the allocator's ids into names and places in the source.
-fn explain<I: MachInst>(vcode: &VCode<I>, index: &[(u32, u32)], e: AllocError, code: &'static str) -> CompileError {
+fn explain<I: MachInst>(vcode: &VCode<I>, e: AllocError, code: &'static str) -> CompileError {
     match e {
-        AllocError::Pressure { class, live, limit, inst, vregs } => {
-            let span = index.get(inst as usize).map_or(Span::NONE, |(b, n)| vcode.blocks[*b as usize].insts[*n as usize].1);
+        AllocError::Pressure { class, live, limit, inst, vregs, .. } => {
+            let span = vcode.numbered(inst).map_or(Span::NONE, |i| i.1);
             let mut d = Diagnostic::error(code, span, format!("too many values are live at once for the {class} registers"));
             for v in vregs.iter().take(24) {
                 d = d.note(vcode.spans[*v as usize], "a value that is live here".to_string());
@@ -540,7 +598,7 @@ fn explain<I: MachInst>(vcode: &VCode<I>, index: &[(u32, u32)], e: AllocError, c
             CompileError::Limit { diagnostic: Box::new(d), needed: live.max(limit + 1) as u64, available: limit as u64 }
         }
         AllocError::BadOperands { inst, what } => {
-            let text = index.get(inst as usize).map(|(b, n)| vcode.blocks[*b as usize].insts[*n as usize].0.text()).unwrap_or_default();
+            let text = vcode.numbered(inst).map(|i| i.0.text()).unwrap_or_default();
             CompileError::Internal(format!("allocation of `{text}`: {what}"))
         }
         other => CompileError::Internal(format!("allocation: {other}")),
@@ -659,6 +717,22 @@ mod tests {
             };
             assert_eq!(of(true), of(false));
         }
+    }
+
+    #[test]
+    fn what_did_not_fit_is_not_tried_again() {
+        let mut code = wide(8, false);
+        let (registers, spilling) = (file(16, 0), SlotBank { name: "l[]", first_hw: 0, slots: 64, kind: BankKind::Memory });
+        let view = View::new(&mut code, &registers);
+        let fits = |file: &RegFile, scan: Scan, too_many: u32| {
+            let mut memory = Memory { too_many: Some(too_many), ..Memory::default() };
+            let options = AllocOptions { check: true, scan, ..Default::default() };
+            place_in(&code, &view, file, &options, "T0001", &mut memory).is_ok()
+        };
+        let first = Scan::First { spread: false };
+        assert!(fits(&registers, first, 9) && !fits(&registers, first, 8));
+        // Memory takes whatever finds no register; and what asks for few registers is another question.
+        assert!(fits(&RegFile { slots: vec![spilling], ..file(16, 0) }, first, 8) && fits(&registers, Scan::Last, 8));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub enum AllocError {
         live: u32,
         /// Registers and register slots.
         limit: u32,
+        /// How many slots there were too few for the best answer; 0 where there was none.
+        lacking: u32,
         /// The instruction at the peak.
         inst: u32,
         /// The values live there.

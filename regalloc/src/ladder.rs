@@ -1,14 +1,13 @@
-//! The ladder: guards, tree scan, Ion on a file cut to the pressure, Ion on the whole file, tree scan again; the checker judges.
+//! The ladder: tree scan, Ion on a file cut to the pressure, Ion on the whole file, tree scan again; the checker judges.
 
 use crate::error::AllocError;
 use crate::file::RegFile;
-use crate::flow::Live;
-use crate::liveness::{Peak, live, peaks};
+use crate::known::Known;
+use crate::liveness::Peak;
 use crate::program::Program;
 use crate::tree::{Coloured, Tree};
 use regalloc2::checker::Checker;
-use regalloc2::{Allocation, Ctx, Edit, Function, OperandConstraint, OperandKind, Output, RegAllocError, RegallocOptions};
-use std::cell::LazyCell;
+use regalloc2::{Allocation, Ctx, Edit, Function, Output, RegAllocError, RegallocOptions};
 
 /// Which step of the ladder produced the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,13 +62,15 @@ pub struct AllocOptions {
     pub scan: Scan,
     /// An answer with more registers of a class, or with slots, is as good as none: nothing is tried that leads to one.
     pub most: Option<[u32; 3]>,
+    /// With so many values alive at once, of all classes, there is known to be no answer: nothing is tried.
+    pub too_many: u32,
     /// A larger file without memory had no answer: nothing is tried that would do without.
     pub memory: bool,
 }
 
 impl Default for AllocOptions {
     fn default() -> AllocOptions {
-        AllocOptions { check: cfg!(debug_assertions), scan: Scan::Last, most: None, memory: false }
+        AllocOptions { check: cfg!(debug_assertions), scan: Scan::Last, most: None, too_many: u32::MAX, memory: false }
     }
 }
 
@@ -93,24 +94,24 @@ type Cost = (u32, u32, u64);
 
 /// Allocates registers for a program.
 pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<Allocated, AllocError> {
-    allocate_in(p, file, options, &mut Ctx::default())
+    allocate_in(p, &Known::new(p, file)?, file, options, &mut Ctx::default())
 }
 
-/// As [`allocate`], in memory that is kept from one allocation to the next.
-pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mut Ctx) -> Result<Allocated, AllocError> {
-    guard(p)?;
-    let live = live(p);
-    let peak = peaks(p, file, &live);
-    let max_live = [peak[0].live, peak[1].live, peak[2].live];
+/// As [`allocate`], where the program was looked at before, in memory that is kept from one allocation to the next.
+pub fn allocate_in(p: &Program, known: &Known, file: &RegFile, options: &AllocOptions, ctx: &mut Ctx) -> Result<Allocated, AllocError> {
+    let max_live = known.max_live();
     let register_slots = file.register_slots();
     if file.all_slots() == register_slots {
-        for q in &peak {
+        for q in &known.peaks {
             if q.live > file.available(q.class) + register_slots {
-                return Err(pressure(p, file, &live, q));
+                return Err(pressure(p, known, file, q, 0));
             }
         }
     }
-    let floor = fixed_floor(p, file);
+    if max_live.iter().sum::<u32>() >= options.too_many {
+        return Err(worst(p, known, file, 0));
+    }
+    let floor = known.floor;
     let mut best: Option<(Cost, Allocated)> = None;
     let consider = |found: Option<(Output, AllocStep)>, best: &mut Option<(Cost, Allocated)>| {
         if let Some((output, step)) = found {
@@ -122,10 +123,10 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
         }
     };
     let limits = [0, 1, 2].map(|c| file.available(c));
-    let tree = LazyCell::new(|| Tree::new(p, file, &live));
+    let tree = || Tree::new(p, file, known);
     let spread = |used: [u32; 3]| {
         let limits = [0, 1, 2].map(|c| if used[c] == 0 { 0 } else { file.step(c, used[c]).min(limits[c]) });
-        tree.spread(limits)
+        tree().spread(limits)
     };
     let coloured = |found: Option<Coloured>| found.map(|found| (found.output, AllocStep::TreeScan));
     // Where more values are live at once than there are registers, slots are needed anyway.
@@ -136,7 +137,7 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
         && !options.memory
     {
         let least = [0, 1, 2].map(|c| if max_live[c] == 0 { 0 } else { max_live[c].max(floor[c]) });
-        let found = if apart { spread(least) } else { tree.scan(limits) };
+        let found = if apart { spread(least) } else { tree().scan(limits) };
         let good = |found: &Coloured| found.output.num_spillslots == 0 && MOVES * found.avoidable <= p.num_insts();
         consider(coloured(found.filter(good)), &mut best);
     }
@@ -144,22 +145,26 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
         consider(tight(p, file, max_live, floor, options.most, ctx)?, &mut best);
     }
     if options.most.is_some() && best.is_none() {
-        return Err(worst(p, file, &live, &peak));
+        return Err(worst(p, known, file, 0));
     }
+    let mut lacking = 0;
     if best.is_none() && !alone {
-        let full = ion(p, file, [64; 3], ctx)?.filter(|o| o.num_spillslots as u32 <= file.all_slots());
-        consider(full.map(|o| (o, AllocStep::IonFull)), &mut best);
+        let full = ion(p, file, [64; 3], ctx)?;
+        lacking = full.as_ref().map_or(0, |o| (o.num_spillslots as u32).saturating_sub(file.all_slots()));
+        consider(full.filter(|_| lacking == 0).map(|o| (o, AllocStep::IonFull)), &mut best);
     }
-    if !options.memory && best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
+    // A value that keeps its place for life takes no fewer slots than one that may move.
+    let too_many = !fits && lacking > 0;
+    if !options.memory && !too_many && best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
         let found = match options.scan {
-            Scan::First { .. } | Scan::Last | Scan::Few => tree.scan(limits),
+            Scan::First { .. } | Scan::Last | Scan::Few => tree().scan(limits),
             Scan::Spread(Some(few)) => spread(few),
-            Scan::Spread(None) => tree.scan(limits).and_then(|found| spread(used(&found.output))),
+            Scan::Spread(None) => tree().scan(limits).and_then(|found| spread(used(&found.output))),
         };
         consider(coloured(found), &mut best);
     }
     let Some((_, a)) = best else {
-        return Err(worst(p, file, &live, &peak));
+        return Err(worst(p, known, file, lacking));
     };
     if options.check || cfg!(debug_assertions) {
         let env = file.env([64; 3]);
@@ -171,67 +176,20 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
 }
 
 /// The error about the class that is fullest at its peak.
-fn worst(p: &Program, file: &RegFile, live: &Live, peak: &[Peak; 3]) -> AllocError {
-    let worst = (0..3).max_by_key(|c| (peak[*c].live * 64).checked_div(file.available(*c)).unwrap_or(0)).unwrap_or(0);
-    pressure(p, file, live, &peak[worst])
+fn worst(p: &Program, known: &Known, file: &RegFile, lacking: u32) -> AllocError {
+    let filled = |q: &&Peak| (q.live * 64).checked_div(file.available(q.class)).unwrap_or(0);
+    pressure(p, known, file, known.peaks.iter().max_by_key(filled).unwrap_or(&known.peaks[0]), lacking)
 }
 
-fn pressure(p: &Program, file: &RegFile, live: &Live, q: &Peak) -> AllocError {
+fn pressure(p: &Program, known: &Known, file: &RegFile, q: &Peak, lacking: u32) -> AllocError {
     AllocError::Pressure {
         class: file.classes[q.class].name,
         live: q.live,
         limit: file.available(q.class) + file.register_slots(),
+        lacking,
         inst: q.inst,
-        vregs: q.vregs(p, file, live),
+        vregs: q.vregs(p, file, &known.live),
     }
-}
-
-/// Rejects the inputs that make regalloc2 panic or answer wrongly.
-fn guard(p: &Program) -> Result<(), AllocError> {
-    for i in 0..p.num_insts() {
-        let ops = p.parts(i);
-        let bad = |what: String| Err(AllocError::BadOperands { inst: i as u32, what });
-        for (k, o) in ops.iter().enumerate().filter(|(_, o)| o.is_tracked()) {
-            if let OperandConstraint::FixedReg(r) = o.constraint() {
-                for q in &ops[..k] {
-                    let clash = q.is_tracked()
-                        && q.constraint() == o.constraint()
-                        && q.vreg() != o.vreg()
-                        && q.kind() == o.kind()
-                        && q.pos() == o.pos();
-                    if clash {
-                        return bad(format!("two values are fixed to {r}"));
-                    }
-                }
-            }
-            if let OperandConstraint::Reuse(n) = o.constraint() {
-                match ops.get(n) {
-                    Some(u) if u.kind() == OperandKind::Use && !matches!(u.constraint(), OperandConstraint::FixedReg(_)) => {}
-                    _ => return bad(format!("operand {k} reuses operand {n}, which is no plain use")),
-                }
-                if ops[..k].iter().any(|q| q.constraint() == o.constraint()) {
-                    return bad(format!("two results reuse operand {n}"));
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Fixed operands need their register in the environment: the least size per class that covers them.
-fn fixed_floor(p: &Program, file: &RegFile) -> [u32; 3] {
-    let mut floor = [1; 3];
-    for i in 0..p.num_insts() {
-        for o in p.parts(i).iter().filter(|o| o.is_tracked()) {
-            if let OperandConstraint::FixedReg(r) = o.constraint()
-                && !file.inputs.contains(&r)
-            {
-                let c = r.class() as usize;
-                floor[c] = floor[c].max(r.hw_enc() as u32 + 1);
-            }
-        }
-    }
-    floor
 }
 
 fn ion(p: &Program, file: &RegFile, k: [u8; 3], ctx: &mut Ctx) -> Result<Option<Output>, AllocError> {

@@ -5,7 +5,8 @@
 //!                                            │                      └── first answer without forbidden slots wins ──┘
 //!                                            └─ more live than places: AllocError::Pressure     └▶ checker ▶ Allocation
 //! ```
-//! A caller may have the tree scan before Ion (`ladder::Scan::First`): it takes much less time, and often no more moves.
+//! A caller may have the tree scan before Ion (`ladder::Scan::First`): it takes much less time, and often no more moves. What is
+//! [`known`] of a program serves all its allocations.
 //!
 //! One rule for all machines: a `PReg` is a register that any instruction form can name; a spill slot is a place in the
 //! machine's *next* bank; `Any` means that the field can name both. A machine without memory refuses slots beyond its
@@ -19,6 +20,7 @@ pub mod error;
 pub mod file;
 pub mod flow;
 pub mod judge;
+pub mod known;
 pub mod ladder;
 pub mod lanes;
 pub mod liveness;
@@ -31,6 +33,7 @@ pub mod tree;
 pub use error::AllocError;
 pub use file::{BankKind, ClassSpec, PlacedReg, RegFile, SlotBank};
 pub use flow::{Flow, FlowBlock, Live, Point, ValueList, ValueSet};
+pub use known::Known;
 pub use ladder::{AllocOptions, AllocStep, Allocated, Scan, allocate, allocate_in};
 pub use program::{BlockInfo, Program, ProgramBuilder};
 pub use ranges::{Occupancy, Ranges};

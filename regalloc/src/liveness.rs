@@ -141,7 +141,8 @@ struct Point<'a> {
 /// Goes through a block backwards: the points after and before every instruction, and the block's start. `now` is scratch.
 fn walk(p: &Program, live: &Live, resting: &VRegSet, b: usize, now: &mut VRegSet, mut visit: impl FnMut(Point)) {
     let Some(info) = p.blocks.get(b) else { return };
-    let counts = |v: usize| !resting.contains(v);
+    let all = resting.iter().next().is_none();
+    let counts = |v: usize| all || !resting.contains(v);
     now.clear();
     let args = info.args.iter().flatten().map(|v| v.vreg());
     live.end[b].ones().chain(args).for_each(|v| {
@@ -153,13 +154,7 @@ fn walk(p: &Program, live: &Live, resting: &VRegSet, b: usize, now: &mut VRegSet
         let ops = p.parts(i as usize);
         // After the instruction: what lives on, plus results that nobody reads.
         let mut late = n;
-        for o in ops.iter().filter(|o| o.is_def()) {
-            let v = o.vreg();
-            if !now.contains(v) && counts(v) {
-                late[o.class() as usize] += 1;
-            }
-        }
-        for o in ops.iter().filter(|o| o.is_use() && o.pos() == OperandPos::Late) {
+        for o in ops.iter().filter(|o| o.is_def() || o.is_use() && o.pos() == OperandPos::Late) {
             let v = o.vreg();
             if !now.contains(v) && counts(v) {
                 late[o.class() as usize] += 1;

@@ -11,6 +11,10 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// The registers among them.
+    pub fn registers(&self) -> PRegSet {
+        self.registers
+    }
     /// Whether a place is in the set.
     pub fn contains(&self, a: Allocation) -> bool {
         match (a.as_reg(), a.as_stack()) {
@@ -39,7 +43,9 @@ impl Places {
     pub fn with(&self, other: &Places) -> Places {
         let mut all = self.clone();
         all.registers.union_from(other.registers);
-        all.slots.union_with(&other.slots);
+        if !other.slots.is_empty() {
+            all.slots.union_with(&other.slots);
+        }
         all
     }
 }

@@ -78,6 +78,7 @@ pub struct Program {
     operands: Vec<Operand>,
     parts: Vec<Part>,
     ranges: Vec<(u32, u32)>,
+    /// By instruction, up to the last that destroys registers.
     clobbers: Vec<PRegSet>,
     terminators: Vec<Terminator>,
     classes: Vec<RegClass>,
@@ -102,6 +103,15 @@ impl ProgramBuilder {
     pub fn new(classes: Vec<RegClass>, slot_units: [u8; 3]) -> ProgramBuilder {
         ProgramBuilder { p: Program { classes, slot_units, ..Program::default() } }
     }
+    /// Makes room for so many instructions.
+    pub fn reserve(&mut self, insts: usize) {
+        /// Operands of an instruction, mostly.
+        const EACH: usize = 3;
+        self.p.operands.reserve(EACH * insts);
+        self.p.parts.reserve(EACH * insts);
+        self.p.ranges.reserve(insts);
+        self.p.terminators.reserve(insts);
+    }
     /// Starts the next block.
     pub fn block(&mut self, params: Vec<VReg>, loop_depth: u32) {
         let at = self.p.ranges.len() as u32;
@@ -125,8 +135,11 @@ impl ProgramBuilder {
         let from = self.p.operands.len() as u32;
         self.p.operands.extend_from_slice(operands);
         self.p.parts.extend(operands.iter().map(Part::new));
+        if clobbers != PRegSet::default() {
+            self.p.clobbers.resize(self.p.ranges.len(), PRegSet::default());
+            self.p.clobbers.push(clobbers);
+        }
         self.p.ranges.push((from, self.p.operands.len() as u32));
-        self.p.clobbers.push(clobbers);
         self.p.terminators.push(t);
         if let Some(b) = self.p.blocks.last_mut() {
             b.end += 1;
@@ -196,7 +209,7 @@ impl Function for Program {
         &self.operands[a as usize..b as usize]
     }
     fn inst_clobbers(&self, insn: Inst) -> PRegSet {
-        self.clobbers[insn.index()]
+        self.clobbers.get(insn.index()).copied().unwrap_or_default()
     }
     fn num_vregs(&self) -> usize {
         self.classes.len()

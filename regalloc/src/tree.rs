@@ -8,6 +8,7 @@
 
 use crate::file::RegFile;
 use crate::flow::Live;
+use crate::known::Known;
 use crate::liveness::VRegSet;
 use crate::places::Places;
 use crate::program::{Part, Program};
@@ -16,12 +17,12 @@ use regalloc2::{
 };
 use smallvec::SmallVec;
 
-/// A program to be coloured, and what its values ask for wherever others go.
+/// A program to be coloured.
 pub struct Tree<'a> {
     p: &'a Program,
     file: &'a RegFile,
     live: &'a Live,
-    wishes: Wishes,
+    wishes: &'a Wishes,
 }
 
 /// A program that is coloured.
@@ -33,12 +34,9 @@ pub struct Coloured {
 }
 
 impl<'a> Tree<'a> {
-    /// Looks at a program.
-    pub fn new(p: &'a Program, file: &'a RegFile, live: &'a Live) -> Tree<'a> {
-        let mut wishes = Wishes::new(p);
-        wishes.prepare(p, live);
-        wishes.look_ahead(p);
-        Tree { p, file, live, wishes }
+    /// A program in a register file.
+    pub fn new(p: &'a Program, file: &'a RegFile, known: &'a Known) -> Tree<'a> {
+        Tree { p, file, live: &known.live, wishes: known.wishes(p) }
     }
     /// Tries to colour the program with at most `limits` registers per class.
     pub fn scan(&self, limits: [u32; 3]) -> Option<Coloured> {
@@ -53,8 +51,8 @@ impl<'a> Tree<'a> {
 
 const CLASSES: [RegClass; 3] = [RegClass::Int, RegClass::Float, RegClass::Vector];
 
-/// What values ask for, by value.
-struct Wishes {
+/// What values ask for wherever others go, by value.
+pub(crate) struct Wishes {
     /// Registers that a value must not take, because something fixed needs them during its life.
     forbidden: Vec<PRegSet>,
     /// Registers that others want, or that what is made in a value's place must not take: from there it would have to be copied.
@@ -101,15 +99,19 @@ fn live_at_end(p: &Program, live: &Live, b: usize, now: &mut VRegSet) {
 }
 
 impl Wishes {
-    fn new(p: &Program) -> Wishes {
+    /// Of a program in which this lives.
+    pub(crate) fn new(p: &Program, live: &Live) -> Wishes {
         let n = p.num_vregs();
-        Wishes {
+        let mut wishes = Wishes {
             forbidden: vec![PRegSet::default(); n],
             avoid: vec![PRegSet::default(); n],
             kin: vec![Vec::new(); n],
             wish: vec![None; n],
             needs_register: vec![false; n],
-        }
+        };
+        wishes.prepare(p, live);
+        wishes.look_ahead(p);
+        wishes
     }
 
     /// Finds kin, forbidden registers and what may not sit in a slot.
@@ -163,8 +165,7 @@ impl Wishes {
                 }
                 if !quiet {
                     // Live through: neither register set may hold it, unless it is the operand fixed there.
-                    let through: Vec<usize> = now.iter().collect();
-                    for v in through {
+                    for v in now.iter() {
                         let own = own_fixed(ops, v, OperandKind::Use);
                         self.forbidden[v].union_from(without(early, own));
                         self.forbidden[v].union_from(late);
@@ -434,38 +435,39 @@ impl<'a> Scan<'a> {
                 }
             }
         }
-        for pass in 0..3 {
-            for (k, o) in ops.iter().enumerate().filter(|(_, o)| o.is_def() && o.pos() == OperandPos::Late) {
-                let turn = match o.constraint() {
-                    OperandConstraint::FixedReg(_) => 0,
-                    OperandConstraint::Reuse(_) => 1,
-                    _ => 2,
-                };
-                if turn != pass {
-                    continue;
+        let turn = |o: &Part| match o.constraint() {
+            OperandConstraint::FixedReg(_) => 0,
+            OperandConstraint::Reuse(_) => 1,
+            _ => 2,
+        };
+        let late_defs = ops.iter().enumerate().filter(|(_, o)| o.is_def() && o.pos() == OperandPos::Late);
+        let mut late_defs: SmallVec<[usize; 4]> = late_defs.map(|(k, _)| k).collect();
+        if late_defs.len() > 1 {
+            late_defs.sort_by_key(|k| turn(&ops[*k]));
+        }
+        for k in late_defs {
+            let o = &ops[k];
+            let mut blocked = busy.with(&late);
+            if let OperandConstraint::Reuse(n) = o.constraint() {
+                // The copy made for the input, or the dying input's own register.
+                if busy.contains(out[n]) || out[n].is_none() {
+                    return None;
                 }
-                let mut blocked = busy.with(&late);
-                if let OperandConstraint::Reuse(n) = o.constraint() {
-                    // The copy made for the input, or the dying input's own register.
-                    if busy.contains(out[n]) || out[n].is_none() {
-                        return None;
-                    }
-                    out[k] = out[n];
-                    self.home[o.vreg()] = Some(out[n]);
-                    if self.wishes.forbidden[o.vreg()].contains(out[n].as_reg()?) {
-                        return None;
-                    }
-                } else {
-                    // A place promised to a tied result is not free for others.
-                    for (n, d) in ops.iter().enumerate().filter(|_| reuses) {
-                        if let (true, OperandConstraint::Reuse(u)) = (n != k && d.is_def(), d.constraint()) {
-                            blocked.insert(out[u]);
-                        }
-                    }
-                    out[k] = self.define(o, &blocked)?;
+                out[k] = out[n];
+                self.home[o.vreg()] = Some(out[n]);
+                if self.wishes.forbidden[o.vreg()].contains(out[n].as_reg()?) {
+                    return None;
                 }
-                late.insert(out[k]);
+            } else {
+                // A place promised to a tied result is not free for others.
+                for (n, d) in ops.iter().enumerate().filter(|_| reuses) {
+                    if let (true, OperandConstraint::Reuse(u)) = (n != k && d.is_def(), d.constraint()) {
+                        blocked.insert(out[u]);
+                    }
+                }
+                out[k] = self.define(o, &blocked)?;
             }
+            late.insert(out[k]);
         }
         for o in ops.iter().filter(|o| o.is_def()) {
             let v = o.vreg();
@@ -503,36 +505,31 @@ impl<'a> Scan<'a> {
 
     /// A place for a new value: one that kin already has, else the lowest free register, else a register slot.
     fn choose(&mut self, v: usize, class: RegClass, blocked: &Places, limit: Option<usize>) -> Option<Allocation> {
-        let usable = |a: &Allocation| {
-            a.as_reg().is_some_and(|r| {
-                self.allowed[class as usize].contains(r)
-                    && !self.wishes.forbidden[v].contains(r)
-                    && limit.is_none_or(|n| r.hw_enc() < n)
-                    && !blocked.contains(*a)
-            })
-        };
+        let Wishes { forbidden, avoid, kin, wish, needs_register } = self.wishes;
+        let mut usable = without(self.allowed[class as usize], forbidden[v]);
+        usable = without(usable, blocked.registers());
+        if let Some(n) = limit {
+            usable = usable.into_iter().filter(|r| r.hw_enc() < n).collect();
+        }
         if self.hints {
-            let first = self.wishes.kin[v].iter().filter_map(|k| self.home[*k as usize]).find(usable);
-            let second = || {
-                self.wishes.kin[v].iter().flat_map(|k| &self.wishes.kin[*k as usize]).filter_map(|k| self.home[*k as usize]).find(usable)
-            };
-            let wish = || self.wishes.wish[v].map(Allocation::reg).filter(|a| a.as_reg().is_some_and(|r| r.class() == class) && usable(a));
-            if let Some(a) = first.or_else(second).or_else(wish) {
-                return Some(a);
+            let fits = |r: &PReg| usable.contains(*r);
+            let of = |k: &u32| self.home[*k as usize]?.as_reg().filter(fits);
+            let first = kin[v].iter().find_map(of);
+            let second = || kin[v].iter().flat_map(|k| &kin[*k as usize]).find_map(of);
+            if let Some(r) = first.or_else(second).or_else(|| wish[v].filter(fits)) {
+                return Some(Allocation::reg(r));
             }
         }
-        let avoided = |a: &Allocation| a.as_reg().is_some_and(|r| self.wishes.avoid[v].contains(r));
-        let mut all = self.allowed[class as usize].into_iter().map(Allocation::reg).filter(usable);
-        let best = if self.spread {
-            all.min_by_key(|a| (avoided(a), a.as_reg().map(|r| self.freed[r.index()])))
-        } else {
-            let first = all.next();
-            first.filter(|a| !avoided(a)).or_else(|| all.find(|a| !avoided(a))).or(first)
-        };
+        let mut best = without(usable, avoid[v]);
+        if best.is_empty(class) {
+            best = usable;
+        }
+        let mut best = best.into_iter();
+        let best = if self.spread { best.min_by_key(|r| self.freed[r.index()]) } else { best.next() }.map(Allocation::reg);
         if best.is_some() {
             return best;
         }
-        if self.wishes.needs_register[v] || self.file.classes[class as usize].slot_units > 1 {
+        if needs_register[v] || self.file.classes[class as usize].slot_units > 1 {
             return None;
         }
         let slot =
@@ -620,7 +617,6 @@ fn own_fixed(ops: &[Part], v: usize, kind: OperandKind) -> PRegSet {
     set
 }
 
-fn without(mut set: PRegSet, less: PRegSet) -> PRegSet {
-    less.into_iter().for_each(|r| set.remove(r));
-    set
+fn without(set: PRegSet, less: PRegSet) -> PRegSet {
+    set & less.invert()
 }

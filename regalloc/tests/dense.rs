@@ -8,7 +8,7 @@ use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PRegSet, Re
 use retroshade_regalloc::file::NO_CLASS;
 use retroshade_regalloc::flow::{Flow, FlowBlock, Point};
 use retroshade_regalloc::lanes::{self, Bank, Conflicts, Lane, Member, Problem, Search, Unit};
-use retroshade_regalloc::{ClassSpec, Program, ProgramBuilder, RegFile, regalloc2};
+use retroshade_regalloc::{AllocError, AllocOptions, BankKind, ClassSpec, Program, ProgramBuilder, RegFile, SlotBank, allocate, regalloc2};
 
 /// Registers of regalloc2's class, and those that are slots.
 const CLASS: u8 = 64;
@@ -54,15 +54,20 @@ fn program(code: &[Line], values: u32) -> Program {
     p.finish()
 }
 
-/// The slots that regalloc2 takes.
-fn slots(code: &[Line], values: u32) -> usize {
-    let file = RegFile {
+/// The class, and so many registers behind it.
+fn file(slots: usize) -> RegFile {
+    RegFile {
         classes: [NO_CLASS, ClassSpec { name: "r", count: CLASS, slot_units: 1 }, NO_CLASS],
-        slots: Vec::new(),
+        slots: vec![SlotBank { name: "high", first_hw: CLASS.into(), slots: slots as u32, kind: BankKind::Register }],
         inputs: Vec::new(),
         reserved: PRegSet::empty(),
         steps: Default::default(),
-    };
+    }
+}
+
+/// The slots that regalloc2 takes.
+fn slots(code: &[Line], values: u32) -> usize {
+    let file = file(0);
     regalloc2::run(&program(code, values), &file.env([0, CLASS, 0]), &RegallocOptions::default()).unwrap().num_spillslots
 }
 
@@ -97,4 +102,31 @@ fn lanes_take_what_lives_and_slots_more() {
     let (slots, lanes) = fitting(125);
     assert!(slots < 5 && lanes == 10);
     assert_eq!(fitting(140).1, 10);
+}
+
+#[test]
+fn an_answer_says_how_many_slots_it_lacks() {
+    let mut lacking_some = 0;
+    for seed in 0..10 {
+        let (code, values) = dense(seed, 125);
+        match allocate(&program(&code, values), &file(SLOTS), &AllocOptions::default()) {
+            Ok(a) => assert_eq!(a.slots as usize, slots(&code, values)),
+            Err(AllocError::Pressure { lacking, .. }) => {
+                assert_eq!(SLOTS + lacking as usize, slots(&code, values));
+                lacking_some += 1;
+            }
+            Err(e) => panic!("{e}"),
+        }
+    }
+    assert!(lacking_some > 5);
+}
+
+#[test]
+fn what_is_known_to_be_too_many_is_not_tried() {
+    let (code, values) = dense(0, 60);
+    let program = program(&code, values);
+    let of = |too_many| allocate(&program, &file(SLOTS), &AllocOptions { too_many, ..AllocOptions::default() });
+    let most = of(u32::MAX).unwrap().max_live[1];
+    assert!(of(most + 1).is_ok());
+    assert!(matches!(of(most), Err(AllocError::Pressure { live, lacking: 0, .. }) if live == most));
 }

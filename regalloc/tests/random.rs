@@ -5,10 +5,9 @@
 use regalloc2::checker::Checker;
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 use retroshade_regalloc::file::NO_CLASS;
-use retroshade_regalloc::liveness::{self, peaks};
 use retroshade_regalloc::tree::Tree;
 use retroshade_regalloc::{
-    AllocError, AllocOptions, AllocStep, Allocated, BankKind, ClassSpec, Program, ProgramBuilder, RegFile, Scan, SlotBank, allocate,
+    AllocError, AllocOptions, AllocStep, Allocated, BankKind, ClassSpec, Known, Program, ProgramBuilder, RegFile, Scan, SlotBank, allocate,
 };
 
 struct Rng(u64);
@@ -151,8 +150,8 @@ fn tree_scan_answers_pass_the_checker() {
         let live = 4 + rng.below(11) as usize;
         let p = program(&mut rng, live, round % 3, round % 2 == 0, round % 5 == 0);
         let f = file(16, &[]);
-        let l = liveness::live(&p);
-        let tree = Tree::new(&p, &f, &l);
+        let known = Known::new(&p, &f).unwrap();
+        let tree = Tree::new(&p, &f, &known);
         let answers = [tree.scan([0, 0, 16]), tree.spread([0, 0, 16])];
         for out in answers.into_iter().flatten().map(|found| found.output) {
             solved[(round % 3) as usize] += 1;
@@ -174,9 +173,9 @@ fn straight_lines_are_coloured_with_as_many_registers_as_are_live() {
     for _ in 0..50 {
         let p = program(&mut rng, 15, 0, false, false);
         let f = file(16, &[]);
-        let l = liveness::live(&p);
-        let peak = peaks(&p, &f, &l)[2].live;
-        assert!(Tree::new(&p, &f, &l).scan([0, 0, peak.min(16)]).is_some(), "{peak} live");
+        let known = Known::new(&p, &f).unwrap();
+        let peak = known.max_live()[2];
+        assert!(Tree::new(&p, &f, &known).scan([0, 0, peak.min(16)]).is_some(), "{peak} live");
     }
 }
 
@@ -225,7 +224,7 @@ fn a_result_in_its_operands_place_stays_out_of_registers_that_others_are_bound_t
         ],
     );
     let f = file(16, &[]);
-    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 2]).unwrap().output;
+    let out = Tree::new(&p, &f, &Known::new(&p, &f).unwrap()).scan([0, 0, 2]).unwrap().output;
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 0)), (1, 1, 0));
     assert!(out.edits.is_empty(), "{:?}", out.edits);
 }
@@ -242,7 +241,7 @@ fn an_operand_that_lives_on_is_copied_before_its_place_is_overwritten() {
         ],
     );
     let f = file(16, &[]);
-    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 2]).unwrap().output;
+    let out = Tree::new(&p, &f, &Known::new(&p, &f).unwrap()).scan([0, 0, 2]).unwrap().output;
     assert_eq!(out.edits.len(), 1);
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 0), place_of(&out, 2, 1)), (0, 1, 0, 1));
 }
@@ -263,7 +262,8 @@ fn a_result_takes_the_place_of_an_operand_that_another_one_reads_too() {
                 &[Operand::reg_use(sum)],
             ],
         );
-        Tree::new(&p, &file(16, &[]), &liveness::live(&p)).scan([0, 0, 2]).unwrap().output.edits.len()
+        let f = file(16, &[]);
+        Tree::new(&p, &f, &Known::new(&p, &f).unwrap()).scan([0, 0, 2]).unwrap().output.edits.len()
     };
     // Unless that one reads it when the result is there.
     assert_eq!([OperandPos::Early, OperandPos::Late].map(moves), [0, 1]);
@@ -302,7 +302,8 @@ fn nothing_stands_in_registers_that_an_instruction_spoils() {
     b.inst(&[Operand::reg_use(before), Operand::reg_use(result)], PRegSet::default());
     b.terminate(&[], PRegSet::default(), vec![]);
     let p = b.finish();
-    let out = Tree::new(&p, &file(16, &[]), &liveness::live(&p)).scan([0, 0, 4]).unwrap().output;
+    let f = file(16, &[]);
+    let out = Tree::new(&p, &f, &Known::new(&p, &f).unwrap()).scan([0, 0, 4]).unwrap().output;
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 0)), (1, 3));
 }
 
@@ -320,7 +321,7 @@ fn values_go_where_they_are_wanted_in_the_end() {
         ],
     );
     let f = file(16, &[]);
-    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 3]).unwrap().output;
+    let out = Tree::new(&p, &f, &Known::new(&p, &f).unwrap()).scan([0, 0, 3]).unwrap().output;
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 0), place_of(&out, 2, 1)), (0, 2, 2));
     assert!(out.edits.is_empty(), "{:?}", out.edits);
 }
@@ -330,10 +331,11 @@ fn spread_values_take_the_registers_that_are_free_for_longest() {
     let v: Vec<VReg> = (0..4).map(|n| VReg::new(n, V)).collect();
     let step = |n: usize| [Operand::reg_use(v[n]), Operand::reg_def(v[n + 1])];
     let p = line(4, &[&[Operand::reg_def(v[0])], &step(0), &step(1), &step(2), &[Operand::reg_use(v[3])]]);
-    let (f, live) = (file(16, &[]), liveness::live(&p));
+    let f = file(16, &[]);
+    let known = Known::new(&p, &f).unwrap();
     let places = |out: regalloc2::Output| [place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 1), place_of(&out, 3, 1)];
-    assert_eq!(places(Tree::new(&p, &f, &live).scan([0, 0, 3]).unwrap().output), [0; 4]);
-    assert_eq!(places(Tree::new(&p, &f, &live).spread([0, 0, 3]).unwrap().output), [0, 1, 2, 0]);
+    assert_eq!(places(Tree::new(&p, &f, &known).scan([0, 0, 3]).unwrap().output), [0; 4]);
+    assert_eq!(places(Tree::new(&p, &f, &known).spread([0, 0, 3]).unwrap().output), [0, 1, 2, 0]);
 }
 
 #[test]

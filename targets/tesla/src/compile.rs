@@ -9,7 +9,7 @@ use crate::isa::decode::space;
 use crate::isa::flexgrip;
 use crate::isa::lint;
 use crate::legal::{self, Prepared};
-use crate::place::{Aim, Room, halves_out_of_reach, place_all, sched, sink};
+use crate::place::{Aim, Order, Room, halves_out_of_reach, place_all, sched, sink};
 use crate::reflect::reflect;
 use crate::search::{Laid, Search};
 use crate::select::combine::{self, Goal};
@@ -24,8 +24,7 @@ use retroshade_ir::{Binding, Block, Builtin, Module, Opcode, Reference, Span, St
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::structure::Structure;
-use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, VCode};
-use retroshade_regalloc::Ctx;
+use retroshade_lower::{CompileError, CompiledShader, Memory, OptLevel, Options, VCode};
 use std::cell::RefCell;
 
 /// The interface must fit the spaces that operands can name.
@@ -205,8 +204,8 @@ struct Ground<'o> {
     room: Room,
     chip: &'static Chip,
     options: &'o Options,
-    /// The allocator's, kept between layouts.
-    memory: RefCell<Ctx>,
+    /// Placement's, kept between layouts.
+    memory: RefCell<Memory>,
 }
 
 impl Ground<'_> {
@@ -217,13 +216,13 @@ impl Ground<'_> {
     /// that takes as much as this does at least.
     fn lay_out(
         &self,
-        vcode: &mut VCode<MInst>,
+        order: &mut Order,
         blocks: &SecondaryMap<Block, u32>,
         aim: Aim,
         wins: &dyn Fn(Size) -> bool,
     ) -> Result<Option<Laid>, CompileError> {
         let Ground { chip, room, options, .. } = self;
-        let (mut placed, spilled) = place_all(vcode, self.abi.local_bytes, chip, *room, aim, options, &mut self.memory.borrow_mut())?;
+        let (mut placed, spilled) = place_all(order, self.abi.local_bytes, chip, *room, aim, options, &mut self.memory.borrow_mut())?;
         if halves_out_of_reach(&placed) {
             return Ok(None);
         }
@@ -237,7 +236,9 @@ impl Ground<'_> {
 /// A program with its first layout.
 struct Draft<'o> {
     ground: Ground<'o>,
+    /// What was selected but its code, which is in the order.
     selected: Selected,
+    order: Order,
     laid: Laid,
     trace: Trace<'o>,
 }
@@ -267,24 +268,25 @@ fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, trace: Trace<
         let mut selected = select(&ground.legal, &ground.uniformity, &mut ground.abi, chip, options, halves)?;
         let mut trace = trace.clone();
         trace.text(Phase::Select, || mir_text(&selected));
-        if let Some(mut laid) = ground.lay_out(&mut selected.vcode, &selected.blocks, Aim::Place, &|_| true)? {
+        let mut order = Order::new(std::mem::take(&mut selected.vcode));
+        if let Some(mut laid) = ground.lay_out(&mut order, &selected.blocks, Aim::Place, &|_| true)? {
             if options.opt != OptLevel::O0 && laid.code.bare_ends > 0 {
-                end_in_load(&mut ground, &mut selected, &mut laid)?;
+                end_in_load(&mut ground, &selected, &mut order, &mut laid)?;
             }
-            return Ok(Draft { ground, selected, laid, trace });
+            return Ok(Draft { ground, selected, order, laid, trace });
         }
     }
     Err(CompileError::Internal("a half out of reach where none was selected".into()))
 }
 
 /// Lets a load of a constant carry the program's end, where nothing else does and that is shorter.
-fn end_in_load(ground: &mut Ground, selected: &mut Selected, laid: &mut Laid) -> Result<(), CompileError> {
+fn end_in_load(ground: &mut Ground, selected: &Selected, order: &mut Order, laid: &mut Laid) -> Result<(), CompileError> {
     let before = ground.abi.clone();
-    if let Some(mut vcode) = select::literals::at_the_end(&selected.vcode, &mut ground.abi)
-        && let Some(new) = ground.lay_out(&mut vcode, &selected.blocks, Aim::Place, &|_| true)?
+    if let Some(mut ending) = select::literals::at_the_end(order.code(), &mut ground.abi).map(Order::new)
+        && let Some(new) = ground.lay_out(&mut ending, &selected.blocks, Aim::Place, &|_| true)?
         && new.code.bytes.len() < laid.code.bytes.len()
     {
-        selected.vcode = vcode;
+        *order = ending;
         *laid = new;
     } else {
         ground.abi = before;
@@ -294,17 +296,17 @@ fn end_in_load(ground: &mut Ground, selected: &mut Selected, laid: &mut Laid) ->
 
 /// Finds the best layout of a program, and wraps it.
 fn complete(source: &Module, draft: Draft) -> Result<CompiledShader, CompileError> {
-    let Draft { mut ground, mut selected, mut laid, mut trace } = draft;
+    let Draft { mut ground, mut selected, mut order, mut laid, mut trace } = draft;
     let options = ground.options;
     if options.opt != OptLevel::O0 {
         let spilled = laid.spilled > 0;
         let blocks = &selected.blocks;
-        let lay_out = |vcode: &mut VCode<MInst>, aim: Aim, wins: &dyn Fn(Size) -> bool| {
+        let lay_out = |order: &mut Order, aim: Aim, wins: &dyn Fn(Size) -> bool| {
             let aim = match aim {
                 Aim::Most(n) if spilled || n > 64 => Aim::Place,
                 aim => aim,
             };
-            ground.lay_out(vcode, blocks, aim, wins)
+            ground.lay_out(order, blocks, aim, wins)
         };
         let shape = || sink::Shape::new(ground.legal.main(), blocks);
         let least = |vcode: &mut VCode<MInst>| least::of_selected(vcode, ground.machine());
@@ -317,8 +319,11 @@ fn complete(source: &Module, draft: Draft) -> Result<CompiledShader, CompileErro
             fewest: ground.machine().fewest_registers(),
             roomy: !ground.room.spill || ground.room == Room::WHOLE,
         };
-        let best = search.run(std::mem::take(&mut selected.vcode), laid);
-        (laid, selected.vcode) = (best.laid, best.vcode);
+        let best = search.run(order, laid);
+        (laid, order) = (best.laid, best.order);
+    }
+    selected.vcode = order.into_code();
+    if options.opt != OptLevel::O0 {
         trace.text(Phase::Schedule, || mir_text(&selected));
     }
     trace.text(Phase::Place, || laid.placed.text());
@@ -350,7 +355,8 @@ pub fn phases(
     let uniformity = Uniformity::new(&legal, legal.main());
     let mut selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
-    let (mut placed, _) = place_all(&mut selected.vcode, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options, &mut Ctx::default())?;
+    let mut order = Order::new(std::mem::take(&mut selected.vcode));
+    let (mut placed, _) = place_all(&mut order, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options, &mut Memory::default())?;
     lap("place (regalloc2)");
     let machine = Machine { chip, space: space(legal.stage), room: Room::WHOLE };
     emit::emit(&mut placed, &structure.nodes, &selected.blocks, &uniformity, machine, true, &|_| true)?;

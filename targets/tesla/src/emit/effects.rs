@@ -132,7 +132,7 @@ impl Tracker {
         Tracker { writer: [None; PLACES], reader: [None; PLACES], reads: Vec::new(), outputs: BTreeMap::new(), barrier: None }
     }
     /// What must stand before the next instruction, number `n`.
-    pub(super) fn next(&mut self, n: usize, e: &Enc) -> SmallVec<[usize; 4]> {
+    pub(super) fn next(&mut self, n: usize, e: &Enc<'_>) -> SmallVec<[usize; 4]> {
         let mut after: SmallVec<[usize; 4]> = SmallVec::new();
         let outputs = |s: &Set| s[OUT as usize / 64] >> (OUT % 64) & 1 == 1;
         let word = if let Dst::Out(o) = e.inst.dst { Some(o) } else { None };
@@ -151,39 +151,44 @@ impl Tracker {
             s[OUT as usize / 64] &= !(1 << (OUT % 64));
             s
         };
-        for r in members(others(&e.reads)) {
-            after.extend(self.writer[r].map(|k| k as usize));
-        }
-        for w in members(others(&e.writes)) {
-            after.extend(self.writer[w].map(|k| k as usize));
+        let (reads, writes) = (others(&e.reads), others(&e.writes));
+        each(&reads, |r| {
+            if let Some(k) = self.writer[r] {
+                after.push(k as usize);
+            }
+        });
+        each(&writes, |w| {
+            if let Some(k) = self.writer[w].replace(n as u32) {
+                after.push(k as usize);
+            }
             let mut reader = self.reader[w].take();
             while let Some(at) = reader {
                 let (k, before) = self.reads[at as usize];
                 after.push(k as usize);
                 reader = before;
             }
-            self.writer[w] = Some(n as u32);
-        }
-        for r in members(others(&e.reads)) {
+        });
+        each(&reads, |r| {
             self.reads.push((n as u32, self.reader[r]));
             self.reader[r] = Some(self.reads.len() as u32 - 1);
+        });
+        if after.len() > 1 {
+            after.sort_unstable();
+            after.dedup();
         }
-        after.retain(|a| *a != n);
-        after.sort_unstable();
-        after.dedup();
         after
     }
 }
 
-/// The numbers in a set.
-fn members(s: Set) -> impl Iterator<Item = usize> {
-    s.into_iter().enumerate().flat_map(|(k, mut w)| {
-        std::iter::from_fn(move || {
-            let n = w.trailing_zeros();
-            w &= w.wrapping_sub(1);
-            (n < 64).then_some(64 * k + n as usize)
-        })
-    })
+/// Goes through the numbers in a set.
+fn each(s: &Set, mut f: impl FnMut(usize)) {
+    for (k, word) in s.iter().enumerate() {
+        let mut left = *word;
+        while left != 0 {
+            f(64 * k + left.trailing_zeros() as usize);
+            left &= left - 1;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -226,7 +231,7 @@ mod tests {
     fn ordered(first: &(MInst, u8), second: &(MInst, u8)) -> bool {
         let enc = |(inst, a): &(MInst, u8)| {
             let (reads, writes) = touched(inst, *a);
-            Enc { inst: inst.clone(), setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
+            Enc { inst: inst.clone().into(), setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
         };
         let mut t = Tracker::new();
         t.next(0, &enc(first));
@@ -277,7 +282,7 @@ mod tests {
         let mut t = Tracker::new();
         let lines = [add(2, 1), add(3, 1), add(1, 4)].map(|(inst, a)| {
             let (reads, writes) = touched(&inst, a);
-            Enc { inst, setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
+            Enc { inst: inst.into(), setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
         });
         let after: Vec<Vec<usize>> = lines.iter().enumerate().map(|(n, e)| t.next(n, e).to_vec()).collect();
         assert_eq!(after, [vec![], vec![], vec![0, 1]]);

@@ -7,7 +7,7 @@ use crate::isa::decode::Insn;
 use crate::isa::forms::{AddOp, COUNT_FORMS, CP, FORMS, IMM_SHIFT, Op, Shape, TABLE, TForm, field};
 use crate::isa::operand::{Item, MOST, Operand, Reach, S_TYPES, SOURCES, Size, Width, template};
 use crate::select::mir::{Dst, Extra, Index, MInst, Part, Src};
-use retroshade_emit::{FieldName, FieldValue, FormId, Word};
+use retroshade_emit::{FieldIndex, FieldName, FieldValue, FormId, Word};
 use retroshade_lower::{PlacedReg, Reg};
 
 /// The zero register of long forms: beyond every allocation.
@@ -79,13 +79,9 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether the chip executes a form with these values right.
-    fn takes(&self, form: FormId, values: &[u64]) -> bool {
-        if !self.chip.flexgrip {
-            return true;
-        }
-        let d = Word { form, values: values.into(), residue: 0 };
-        self.chip.lacks(&Insn { d, space: self.space }).is_none()
+    /// Whether the chip executes a word right.
+    fn takes(&self, word: impl FnOnce() -> Word) -> bool {
+        !self.chip.flexgrip || self.chip.lacks(&Insn { d: word(), space: self.space }).is_none()
     }
 }
 
@@ -95,7 +91,7 @@ pub struct Encoded {
     /// Its form.
     pub form: FormId,
     /// The word.
-    pub bits: u128,
+    pub bits: u64,
 }
 
 /// The instruction in any form of a shape.
@@ -123,7 +119,9 @@ pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Encoded> {
 struct Fill<'a> {
     id: FormId,
     form: &'static TForm,
+    /// The values of fields that are set, which have a bit each there; others have the usual one.
     values: [u64; MOST],
+    set: u64,
     s: &'a Setting,
     memory: bool,
     constant: bool,
@@ -132,9 +130,12 @@ struct Fill<'a> {
 
 impl Fill<'_> {
     fn set(&mut self, field: FieldName, v: impl FieldValue) -> Option<()> {
-        let at = TABLE.position(self.id, field)?;
-        self.values[at.0 as usize] = v.raw();
+        self.put(TABLE.position(self.id, field)?, v.raw());
         Some(())
+    }
+    fn put(&mut self, at: FieldIndex, v: u64) {
+        self.values[at.0 as usize] = v;
+        self.set |= 1 << at.0;
     }
     fn register(&self, r: Reg, part: Part, half: bool) -> Option<u64> {
         let n = number(r)?;
@@ -242,7 +243,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
         return None;
     }
     let template = template(id);
-    let mut f = Fill { id, form, values: template.values(), s, memory: false, constant: false, dst_seen: false };
+    let mut f = Fill { id, form, values: [0; MOST], set: 0, s, memory: false, constant: false, dst_seen: false };
     for (name, v) in &i.mods {
         f.set(*name, *v)?;
     }
@@ -271,7 +272,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
                     _ => i.src[1],
                 };
                 let Src::Imm(k) = k else { return None };
-                f.values[at.0 as usize] = k.into();
+                f.put(at, k.into());
                 constant = true;
             }
             Item::Operand(o) => operand(i, o, &mut f, third)?,
@@ -292,10 +293,14 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
     if matches!(i.src[1], Src::Imm(k) if k != 0) && !constant {
         return None;
     }
-    let values = &f.values[..template.defaults().len()];
     // A value that does not fit its field asks for another form.
-    let bits = TABLE.encode_values(id, values).ok()?;
-    s.takes(id, values).then_some(Encoded { form: id, bits })
+    let bits = template.encode(form, &f.values, f.set)?;
+    let word = || {
+        let value = |(k, usual): (usize, &u64)| if f.set >> k & 1 == 1 { f.values[k] } else { *usual };
+        Word { form: id, values: template.defaults().iter().enumerate().map(value).collect(), residue: 0 }
+    };
+    debug_assert_eq!(TABLE.encode_word(&word()), Ok(bits.into()));
+    s.takes(word).then_some(Encoded { form: id, bits })
 }
 
 fn full(s: Src) -> Option<u64> {

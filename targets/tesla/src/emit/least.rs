@@ -95,7 +95,7 @@ pub(super) fn issues(placed: &Placed<MInst>) -> u64 {
 }
 
 /// Of lines before they are ordered: labels and control flow part runs, and a short instruction without a partner is a long one.
-pub(super) fn of_lines(lines: &[Line]) -> Size {
+pub(super) fn of_lines(lines: &[Line<'_>]) -> Size {
     let mut size = Size::default();
     let mut shorts = 0u64;
     for line in lines {
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_label_parts_shorts() {
         let setting = Setting { space: FP, short_zero: true, a: 0, chip: &EVERYTHING };
-        let short = || Line::Inst(Enc::new(sum(at(1), at(2), at(3)), setting, Span::NONE).expect("a form"));
+        let short = || Line::Inst(Enc::new(sum(at(1), at(2), at(3)).into(), setting, Span::NONE).expect("a form"));
         let bytes = |lines: &[Line]| of_lines(lines).bytes;
         assert_eq!(bytes(&[short(), short(), short(), short()]), 16);
         assert_eq!(bytes(&[short(), short(), short(), Line::Exit, short()]), 24);

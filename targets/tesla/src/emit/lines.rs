@@ -11,10 +11,43 @@ use retroshade_emit::{EncodeError, FormId, Word};
 use retroshade_ir::{Block, Span};
 use retroshade_lower::CompileError;
 
+/// An instruction of the placed code, or one that was made of it.
+#[derive(Clone, Debug)]
+pub(super) enum Inst<'a> {
+    Placed(&'a MInst),
+    Made(Box<MInst>),
+}
+
+impl Inst<'_> {
+    /// To be changed.
+    pub(super) fn into_made(self) -> Box<MInst> {
+        match self {
+            Inst::Placed(i) => Box::new(i.clone()),
+            Inst::Made(i) => i,
+        }
+    }
+}
+
+impl std::ops::Deref for Inst<'_> {
+    type Target = MInst;
+    fn deref(&self) -> &MInst {
+        match self {
+            Inst::Placed(i) => i,
+            Inst::Made(i) => i,
+        }
+    }
+}
+
+impl From<MInst> for Inst<'_> {
+    fn from(i: MInst) -> Self {
+        Inst::Made(Box::new(i))
+    }
+}
+
 /// An instruction with its encodings and what it touches.
 #[derive(Clone, Debug)]
-pub(super) struct Enc {
-    pub(super) inst: MInst,
+pub(super) struct Enc<'a> {
+    pub(super) inst: Inst<'a>,
     pub(super) setting: Setting,
     pub(super) short: Option<Encoded>,
     /// The long form; found when it is wanted where there is a short one.
@@ -24,14 +57,16 @@ pub(super) struct Enc {
     pub(super) span: Span,
 }
 
-impl Enc {
+impl<'a> Enc<'a> {
     /// An instruction in the forms that take it; itself, if there is none.
-    pub(super) fn new(inst: MInst, setting: Setting, span: Span) -> Result<Box<Enc>, Box<Enc>> {
+    pub(super) fn new(inst: Inst<'a>, setting: Setting, span: Span) -> Result<Box<Enc<'a>>, Inst<'a>> {
         let short = encode(&inst, Shape::Short, &setting);
         let long = if short.is_none() { long(&inst, &setting) } else { None };
+        if short.is_none() && long.is_none() {
+            return Err(inst);
+        }
         let (reads, writes) = touched(&inst, setting.a);
-        let e = Box::new(Enc { inst, setting, short, long, reads, writes, span });
-        if e.short.is_some() || e.long.is_some() { Ok(e) } else { Err(e) }
+        Ok(Box::new(Enc { inst, setting, short, long, reads, writes, span }))
     }
     fn long(&self) -> Option<Encoded> {
         self.long.or_else(|| long(&self.inst, &self.setting))
@@ -65,17 +100,17 @@ pub(super) struct Control {
 
 /// A piece of the program before layout.
 #[derive(Clone, Debug)]
-pub(super) enum Line {
+pub(super) enum Line<'a> {
     /// A label; whether threads join here.
     Label(Label),
     /// The next instruction carries a join.
     Join,
-    Inst(Box<Enc>),
+    Inst(Box<Enc<'a>>),
     Control(Control),
     Exit,
 }
 
-impl Line {
+impl Line<'_> {
     /// Whether it is an instruction under a predicate.
     pub(super) fn is_predicated(&self) -> bool {
         matches!(self, Line::Inst(e) if e.is_predicated())
@@ -96,10 +131,10 @@ struct Assembly {
 
 impl Assembly {
     /// An instruction in its long form, with an end.
-    fn ending(&mut self, e: &Enc, end: End) -> Result<(), CompileError> {
+    fn ending(&mut self, e: &Enc<'_>, end: End) -> Result<(), CompileError> {
         let Encoded { form, bits } = e.long().ok_or_else(no_form)?;
         let field = TABLE.position(form, field!(end)).and_then(|at| TABLE.form(form).fields().nth(at.0 as usize)).ok_or_else(no_form)?;
-        self.code.push_encoded(form, bits | field.put(end as u64), e.span);
+        self.code.push_encoded(form, u128::from(bits) | field.put(end as u64), e.span);
         Ok(())
     }
     /// Nothing but an end. A join must not run, it is where lanes meet.
@@ -131,10 +166,12 @@ fn internal(e: EncodeError) -> CompileError {
 }
 
 /// Lines to bytes: straight runs are ordered and paired, labels resolved.
-pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Result<Code, CompileError> {
+pub(super) fn layout(lines: &[Line<'_>], code: Layout<Syn, Span>, pair: bool) -> Result<Code, CompileError> {
     let mut out = Assembly { code, branches: Vec::new(), pair, alone: 0, bare_ends: 0 };
-    out.code.reserve(lines.len() + 1);
-    let mut run: Vec<&Enc> = Vec::new();
+    // A branch of a block is named, two merges at one place and an end may need an instruction of their own.
+    let more = lines.iter().filter(|l| matches!(l, Line::Control(_) | Line::Exit)).count();
+    out.code.reserve(lines.len() + more + 1);
+    let mut run: Vec<&Enc<'_>> = Vec::new();
     let mut join = false;
     // A program whose loop never ends ends nowhere, yet its code does.
     let endless = !lines.iter().any(|l| matches!(l, Line::Exit | Line::Control(Control { form: RET, pred: None, .. })));
@@ -194,7 +231,7 @@ fn no_form() -> CompileError {
     CompileError::Internal("an instruction without a long form".to_string())
 }
 
-fn items(run: &[&Enc], pair: bool) -> Vec<Item> {
+fn items(run: &[&Enc<'_>], pair: bool) -> Vec<Item> {
     let mut t = Tracker::new();
     run.iter().enumerate().map(|(n, e)| Item { short: pair && e.short.is_some(), after: t.next(n, e) }).collect()
 }
@@ -210,13 +247,12 @@ fn choose_between(all: &[Item], first: Option<usize>, last: Option<usize>) -> Ch
 }
 
 /// Ends a straight run: orders and pairs it, with a join on the first and an exit on the last instruction where wanted.
-fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembly) -> Result<(), CompileError> {
-    let run = std::mem::take(run);
+fn flush_run(run: &mut Vec<&Enc<'_>>, join: &mut bool, exit: bool, out: &mut Assembly) -> Result<(), CompileError> {
     let join = std::mem::take(join);
     if run.is_empty() && !join && !exit {
         return Ok(());
     }
-    let all = items(&run, out.pair);
+    let all = items(run, out.pair);
     // Which instruction carries what: those without predecessors may stand first, without successors last. One that is
     // long anyway is best; in large runs nothing else is tried.
     let mut has_successor = vec![false; run.len()];
@@ -267,7 +303,7 @@ fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembl
         let e = run[*n];
         out.alone += u32::from(e.short.is_some() && !*s);
         let Encoded { form, bits } = if *s { e.short } else { e.long() }.ok_or_else(no_form)?;
-        out.code.push_encoded(form, bits, e.span);
+        out.code.push_encoded(form, bits.into(), e.span);
     }
     if exit {
         match l {
@@ -278,5 +314,6 @@ fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembl
             }
         }
     }
+    run.clear();
     Ok(())
 }

@@ -19,7 +19,7 @@ pub mod pairing;
 use crate::emit::effects::{meets, put};
 use crate::emit::encode::{Setting, number};
 use crate::emit::least::Size;
-use crate::emit::lines::{Control, Enc, Line, Predicate, layout};
+use crate::emit::lines::{Control, Enc, Inst, Line, Predicate, layout};
 use crate::isa::chip::Chip;
 use crate::isa::flexgrip;
 use crate::isa::forms::{Access, BAR, BRA, BRK, CP, Cond, DISCARD, JOINAT, LogicOp, Op, PREBRK, RET, Syn, TABLE, field};
@@ -82,7 +82,7 @@ struct Emitter<'a> {
     blocks: &'a SecondaryMap<Block, u32>,
     uniformity: &'a Uniformity,
     setting: Setting,
-    lines: Vec<Line>,
+    lines: Vec<Line<'a>>,
     code: Layout<Syn, Span>,
     /// Innermost loop last.
     loops: Vec<Loop<'a>>,
@@ -95,6 +95,20 @@ struct Emitter<'a> {
     room: Room,
     /// Behind the node that is being emitted there is only the program's end.
     last: bool,
+}
+
+/// The place of a register that is none, in l[].
+fn in_memory(r: Reg) -> Option<u32> {
+    if let Some(PlacedReg::Slot { bank: 1, hw }) = r.placed() { Some(hw) } else { None }
+}
+
+/// Whether an operand or the result of an instruction lies in l[].
+fn names_memory(i: &MInst) -> bool {
+    let there = |r: Reg| in_memory(r).is_some();
+    i.src.iter().any(|s| matches!(s, Src::Reg(r, _) if there(*r)))
+        || matches!(i.index, Index::Reg(r, _) if there(r))
+        || i.tied.is_some_and(there)
+        || matches!(i.dst, Dst::Reg(r) | Dst::Half(r) if there(r))
 }
 
 /// What code is emitted for.
@@ -138,7 +152,7 @@ pub(crate) fn emit(
         blocks,
         uniformity,
         setting,
-        lines: Vec::new(),
+        lines: Vec::with_capacity(issues as usize + placed.blocks.len()),
         code: Layout::new(&TABLE),
         loops: Vec::new(),
         joins: 0,
@@ -423,7 +437,8 @@ impl<'a> Emitter<'a> {
     /// Turns short arms of plain instructions into predicated ones; says whether it did.
     fn predicate(&mut self, then: &[Node], other: &[Node], c: u64, code: Cond, divergent: bool) -> bool {
         const MOST: usize = 5;
-        let mut all: Vec<Line> = Vec::new();
+        let limit = if divergent { MOST } else { 3 };
+        let mut all: Vec<Line<'a>> = Vec::new();
         let before = (self.address, self.next_a);
         for (arm, code) in [(then, code), (other, code.inverse())] {
             for n in arm {
@@ -442,23 +457,18 @@ impl<'a> Emitter<'a> {
                                     i.op,
                                     Op::Emit | Op::Restart | Op::Discard | Op::Bar | Op::Quadop | Op::StG | Op::StL | Op::StS
                                 );
-                            plain && self.expand(i.clone(), *span, &mut some, Some((c, code))).is_ok()
+                            plain && self.expand(Inst::Placed(i), *span, &mut some, Some((c, code))).is_ok()
                         }
                         PlacedInst::Move { class: 1, from, to } => self.copy(*from, *to, &mut some, Some((c, code))).is_ok(),
                         _ => false,
                     };
-                    if !ok || !some.iter().all(Line::is_predicated) {
+                    all.append(&mut some);
+                    if !ok || all.len() > limit || !all.iter().all(Line::is_predicated) {
                         (self.address, self.next_a) = before;
                         return false;
                     }
-                    all.extend(some);
                 }
             }
-        }
-        let limit = if divergent { MOST } else { 3 };
-        if all.len() > limit {
-            (self.address, self.next_a) = before;
-            return false;
         }
         self.lines.extend(all);
         true
@@ -493,7 +503,7 @@ impl<'a> Emitter<'a> {
                         self.control(DISCARD, None, pred);
                         continue;
                     }
-                    _ => self.expand(i.clone(), *span, &mut out, None)?,
+                    _ => self.expand(Inst::Placed(i), *span, &mut out, None)?,
                 },
             }
             self.lines.append(&mut out);
@@ -502,7 +512,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// A move between registers or between a register and l[].
-    fn copy(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Line>, pred: Option<Predicate>) -> Result<(), CompileError> {
+    fn copy(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Line<'a>>, pred: Option<Predicate>) -> Result<(), CompileError> {
         let reg = |p: PlacedReg| Reg::Placed(p);
         let memory = |p: PlacedReg| matches!(p, PlacedReg::Slot { bank: 1, .. });
         let slot =
@@ -516,7 +526,7 @@ impl<'a> Emitter<'a> {
         self.finish(i, Span::NONE, out, pred, 0)
     }
     /// A move that takes a `$c` or gives one.
-    fn copy_flag(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Line>) -> Result<(), CompileError> {
+    fn copy_flag(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Line<'a>>) -> Result<(), CompileError> {
         let flag = |p: PlacedReg| matches!(p, PlacedReg::Reg { class: 0, .. });
         let to_flag =
             |from: Reg, to: PlacedReg| MInst { cdst: Some(Reg::Placed(to)), ..MInst::new(Op::MovToC, Dst::None, &[Src::reg(from)]) };
@@ -548,7 +558,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// What is not 0 exactly where the flags are not those of 0; on this chip nothing else is asked of them.
-    fn flag_as_word(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Line>) -> Result<(), CompileError> {
+    fn flag_as_word(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Line<'a>>) -> Result<(), CompileError> {
         let to = Reg::Placed(to);
         self.finish(MInst::new(Op::Mov, Dst::Reg(to), &[Src::Imm(1)]), Span::NONE, out, None, 0)?;
         let zero = MInst {
@@ -598,7 +608,7 @@ impl<'a> Emitter<'a> {
         body.push(MInst { index: i.index, extra: word, pred: Some((l.taken, TAKEN)), ..unlock });
         let mut out = Vec::new();
         for b in body {
-            self.expand(b, span, &mut out, None)?;
+            self.expand(b.into(), span, &mut out, None)?;
         }
         self.lines.extend(out);
         let taken = number(l.taken).ok_or_else(|| CompileError::Internal("a flag in memory".into()))?;
@@ -609,25 +619,40 @@ impl<'a> Emitter<'a> {
     }
 
     /// Spilled operands to scratch registers, the index to `$a`, then the instruction.
-    fn expand(&mut self, mut i: MInst, span: Span, out: &mut Vec<Line>, pred: Option<Predicate>) -> Result<(), CompileError> {
+    fn expand(&mut self, i: Inst<'a>, span: Span, out: &mut Vec<Line<'a>>, pred: Option<Predicate>) -> Result<(), CompileError> {
+        let (i, store) = if names_memory(&i) { self.reload(i.into_made(), span, out)? } else { (i, None) };
+        let a = self.address_register(i.index, span, out)?;
+        if let Extra::Tex(t) = &i.extra
+            && let Some(c) = t.apart
+        {
+            // Lanes 0, 1, 2, 3 of a quad by the flags nothing, Z, S, both.
+            for code in [Cond::Greater, Cond::Equal, Cond::Less, Cond::Unordered] {
+                self.finish(MInst { pred: Some((c, code)), ..(*i).clone() }, span, out, None, 0)?;
+            }
+        } else {
+            self.finish(i, span, out, pred, a)?;
+        }
+        if let Some((hw, t)) = store {
+            let i = MInst { extra: Extra::Mem { off: hw, ty: Access::B32, space: 0 }, ..MInst::new(Op::StL, Dst::None, &[Src::reg(t)]) };
+            self.finish(i, span, out, None, 0)?;
+        }
+        Ok(())
+    }
+    /// An instruction with its operands of l[] in scratch registers, which are loaded; the place in l[] and the register of a result that
+    /// goes there.
+    fn reload(&mut self, mut i: Box<MInst>, span: Span, out: &mut Vec<Line<'a>>) -> Result<(Inst<'a>, Option<(u32, Reg)>), CompileError> {
         let mut scratch = self.room.scratch();
-        let spilled = |r: Reg| if let Some(PlacedReg::Slot { bank: 1, hw }) = r.placed() { Some(hw) } else { None };
         let mut loaded: Vec<(u32, Reg)> = Vec::new();
-        let mut load = |s: &mut Self, r: &mut Reg, out: &mut Vec<Line>| -> Result<(), CompileError> {
-            let Some(hw) = spilled(*r) else { return Ok(()) };
+        let mut load = |s: &mut Self, r: &mut Reg, out: &mut Vec<Line<'a>>| -> Result<(), CompileError> {
+            let Some(hw) = in_memory(*r) else { return Ok(()) };
             if let Some((_, t)) = loaded.iter().find(|l| l.0 == hw) {
                 *r = *t;
                 return Ok(());
             }
             let t = Reg::Placed(PlacedReg::Reg { class: 1, index: scratch });
             scratch += 1;
-            s.finish(
-                MInst { extra: Extra::Mem { off: hw, ty: Access::B32, space: 0 }, ..MInst::new(Op::LdL, Dst::Reg(t), &[]) },
-                span,
-                out,
-                None,
-                0,
-            )?;
+            let word = Extra::Mem { off: hw, ty: Access::B32, space: 0 };
+            s.finish(MInst { extra: word, ..MInst::new(Op::LdL, Dst::Reg(t), &[]) }, span, out, None, 0)?;
             loaded.push((hw, t));
             *r = t;
             Ok(())
@@ -640,40 +665,22 @@ impl<'a> Emitter<'a> {
         if let Index::Reg(r, _) = &mut i.index {
             load(self, r, out)?;
         }
-        let mut store = None;
         if let Some(t) = &mut i.tied {
             load(self, t, out)?;
         }
+        let mut store = None;
+        let (tied, third) = (i.tied, if let (true, Src::Reg(t, _)) = (i.tie3, i.src[2]) { Some(t) } else { None });
         if let Dst::Reg(r) | Dst::Half(r) = &mut i.dst
-            && let Some(hw) = spilled(*r)
+            && let Some(hw) = in_memory(*r)
         {
-            let t = match (i.tied, i.tie3, i.src[2]) {
-                (Some(t), _, _) => t,
-                (None, true, Src::Reg(t, _)) => t,
-                _ => Reg::Placed(PlacedReg::Reg { class: 1, index: self.room.scratch() + SCRATCH - 1 }),
-            };
-            *r = t;
-            store = Some((hw, t));
+            let last = Reg::Placed(PlacedReg::Reg { class: 1, index: self.room.scratch() + SCRATCH - 1 });
+            *r = tied.or(third).unwrap_or(last);
+            store = Some((hw, *r));
         }
-        let a = self.address_register(i.index, span, out)?;
-        if let Extra::Tex(t) = &i.extra
-            && let Some(c) = t.apart
-        {
-            // Lanes 0, 1, 2, 3 of a quad by the flags nothing, Z, S, both.
-            for code in [Cond::Greater, Cond::Equal, Cond::Less, Cond::Unordered] {
-                self.finish(MInst { pred: Some((c, code)), ..i.clone() }, span, out, None, 0)?;
-            }
-        } else {
-            self.finish(i, span, out, pred, a)?;
-        }
-        if let Some((hw, t)) = store {
-            let i = MInst { extra: Extra::Mem { off: hw, ty: Access::B32, space: 0 }, ..MInst::new(Op::StL, Dst::None, &[Src::reg(t)]) };
-            self.finish(i, span, out, None, 0)?;
-        }
-        Ok(())
+        Ok((Inst::Made(i), store))
     }
     /// The `$a` that holds an index, set up if none does.
-    fn address_register(&mut self, index: Index, span: Span, out: &mut Vec<Line>) -> Result<u8, CompileError> {
+    fn address_register(&mut self, index: Index, span: Span, out: &mut Vec<Line<'a>>) -> Result<u8, CompileError> {
         if index == Index::None {
             return Ok(0);
         }
@@ -691,10 +698,20 @@ impl<'a> Emitter<'a> {
         self.address[n as usize] = Some(index);
         Ok(n)
     }
-    fn finish(&mut self, mut i: MInst, span: Span, out: &mut Vec<Line>, pred: Option<Predicate>, a: u8) -> Result<(), CompileError> {
+    fn finish(
+        &mut self,
+        i: impl Into<Inst<'a>>,
+        span: Span,
+        out: &mut Vec<Line<'a>>,
+        pred: Option<Predicate>,
+        a: u8,
+    ) -> Result<(), CompileError> {
         let s = Setting { a, ..self.setting };
+        let mut i = i.into();
         if let Some((c, code)) = pred {
-            i.pred = Some((Reg::Placed(PlacedReg::Reg { class: 0, index: c as u8 }), code));
+            let mut made = i.into_made();
+            made.pred = Some((Reg::Placed(PlacedReg::Reg { class: 0, index: c as u8 }), code));
+            i = Inst::Made(made);
         }
         // A mov of a register to itself is nothing.
         if i.op == Op::Mov
@@ -707,7 +724,7 @@ impl<'a> Emitter<'a> {
             true => lacking(s.chip, &format!("any form of `{text}`"), span),
             false => CompileError::Internal(format!("no form takes `{text}`")),
         };
-        let e = Enc::new(i, s, span).map_err(|e| no_form(e.inst.text()))?;
+        let e = Enc::new(i, s, span).map_err(|i| no_form(i.text()))?;
         // An address register is stale once its source changes.
         for n in 1..4 {
             if let Some(Index::Reg(r, _)) = self.address[n]

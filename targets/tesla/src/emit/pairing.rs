@@ -7,7 +7,7 @@
 //! ready, and are improved in windows around the shorts that stayed alone. Nothing gets worse than the fixed order.
 
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// An instruction as the form choice sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,21 +93,15 @@ fn list_order(items: &[Item], free: usize) -> Vec<usize> {
             later[*a].push(i as u32);
         }
     }
-    let (mut longs, mut shorts) = (BTreeSet::new(), BTreeSet::new());
+    let (mut longs, mut shorts) = (Ready::new(free), Ready::new(free));
     let mut order = Vec::with_capacity(free);
-    let add = |i: usize, longs: &mut BTreeSet<usize>, shorts: &mut BTreeSet<usize>| {
-        if items[i].short {
-            shorts.insert(i)
-        } else {
-            longs.insert(i)
-        };
-    };
+    let add = |i: usize, longs: &mut Ready, shorts: &mut Ready| if items[i].short { shorts.insert(i) } else { longs.insert(i) };
     (0..free).filter(|i| missing[*i] == 0).for_each(|i| add(i, &mut longs, &mut shorts));
     let mut freed = Vec::new();
     while order.len() < free {
-        let (long, short) = (longs.first().copied(), shorts.first().copied());
+        let (long, short) = (longs.first(), shorts.first());
         let partner = short.and_then(|s| {
-            let ready = shorts.range(s + 1..).next().copied();
+            let ready = shorts.from(s + 1);
             let unlocked = later[s].iter().map(|j| *j as usize).filter(|j| missing[*j] == 1 && items[*j].short).min();
             ready.into_iter().chain(unlocked).min()
         });
@@ -124,8 +118,8 @@ fn list_order(items: &[Item], free: usize) -> Vec<usize> {
             break;
         }
         for i in go.into_iter().flatten() {
-            longs.remove(&i);
-            shorts.remove(&i);
+            longs.remove(i);
+            shorts.remove(i);
             order.push(i);
             for j in &later[i] {
                 missing[*j as usize] -= 1;
@@ -139,6 +133,43 @@ fn list_order(items: &[Item], free: usize) -> Vec<usize> {
         }
     }
     order
+}
+
+/// Instructions that are ready, a bit each.
+struct Ready {
+    words: Vec<u64>,
+    /// No word before this one has any.
+    begin: usize,
+}
+
+impl Ready {
+    fn new(n: usize) -> Ready {
+        Ready { words: vec![0; n.div_ceil(64)], begin: 0 }
+    }
+    fn insert(&mut self, i: usize) {
+        self.words[i / 64] |= 1 << (i % 64);
+        self.begin = self.begin.min(i / 64);
+    }
+    fn remove(&mut self, i: usize) {
+        self.words[i / 64] &= !(1 << (i % 64));
+    }
+    /// The first one.
+    fn first(&mut self) -> Option<usize> {
+        while self.words.get(self.begin) == Some(&0) {
+            self.begin += 1;
+        }
+        self.from(64 * self.begin)
+    }
+    /// The first one that is not before `i`.
+    fn from(&self, i: usize) -> Option<usize> {
+        let mut at = i / 64;
+        let mut word = self.words.get(at)? & u64::MAX << (i % 64);
+        while word == 0 {
+            at += 1;
+            word = *self.words.get(at)?;
+        }
+        Some(64 * at + word.trailing_zeros() as usize)
+    }
 }
 
 /// Pairs adjacent short-capable instructions, run by run from the start.

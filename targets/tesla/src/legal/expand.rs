@@ -709,7 +709,7 @@ fn contract(func: &mut Function) {
     for b in func.layout.clone() {
         let mut insts = Vec::with_capacity(func.blocks[b].insts.len());
         for i in std::mem::take(&mut func.blocks[b].insts) {
-            let d = func.insts[i].clone();
+            let d = &func.insts[i];
             if d.op == Opcode::Fadd && !d.precise && d.results.first().is_some_and(|r| func.ty(*r) == F32) {
                 let found = [(0, 1), (1, 0)].into_iter().find_map(|(p, o)| Some((product(func, d.args[p])?, d.args[o])));
                 if let Some(((x, y, neg), addend)) = found {
@@ -747,21 +747,18 @@ pub fn sweep(func: &mut Function) {
         // Backwards, so that a chain goes in one walk.
         for b in func.layout.clone().into_iter().rev() {
             let mut kept = std::mem::take(&mut func.blocks[b].insts);
-            let mut dead = Vec::new();
-            for i in kept.iter().rev() {
+            let all = kept.len();
+            kept.reverse();
+            kept.retain(|i| {
                 let d = &func.insts[*i];
-                if d.op.is_removable() && d.results.iter().all(|r| uses[*r] == 0) {
-                    for a in &d.args {
-                        uses[func.resolve(*a)] -= 1;
-                    }
-                    dead.push(*i);
+                let dead = d.op.is_removable() && d.results.iter().all(|r| uses[*r] == 0);
+                if dead {
+                    d.args.iter().for_each(|a| uses[func.resolve(*a)] -= 1);
                 }
-            }
-            if !dead.is_empty() {
-                changed = true;
-                let gone: std::collections::BTreeSet<_> = dead.into_iter().collect();
-                kept.retain(|i| !gone.contains(i));
-            }
+                !dead
+            });
+            kept.reverse();
+            changed |= kept.len() < all;
             func.blocks[b].insts = kept;
         }
         if !changed {

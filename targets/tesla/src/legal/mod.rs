@@ -353,6 +353,7 @@ pub(crate) fn legalise(module: &mut Module, options: LegalOptions) -> Result<(),
         map: SecondaryMap::new(),
         blocks: SecondaryMap::new(),
     };
+    s.map.resize(old.values.len());
     s.run()?;
     let mut new = s.ex.finish();
     new.locals = old.locals;
@@ -439,8 +440,9 @@ impl Scalarise<'_> {
     }
     /// As [`Self::keep`], with a constant index folded away.
     fn keep_memory(&mut self, i: Inst, args: &[Value], at: usize) {
-        let d = self.old.insts[i].clone();
-        match self.fold_index(&d, args, at) {
+        let old = self.old;
+        let d = &old.insts[i];
+        match self.fold_index(d, args, at) {
             None => self.keep(i, args),
             Some(data) => {
                 let ty = d.results.first().map(|r| self.old.ty(*r));
@@ -464,7 +466,8 @@ impl Scalarise<'_> {
 
     fn inst(&mut self, i: Inst) -> Result<(), CompileError> {
         use Opcode::*;
-        let d = self.old.insts[i].clone();
+        let old = self.old;
+        let d = &old.insts[i];
         let span = self.old.spans[i];
         let result = d.results.first().copied();
         let ty = result.map_or(I32, |r| self.old.ty(r));
@@ -573,12 +576,12 @@ impl Scalarise<'_> {
                 }
                 set(self, out);
             }
-            Tex => self.texture(&d, span)?,
+            Tex => self.texture(d, span)?,
             Call => return Err(CompileError::unsupported("T0010", span, "a call remains that could not be inlined")),
             Jump | BrIf | Switch | Return | Kill | Unreachable => {
                 let args: SmallVec<[Value; 4]> = d.args.iter().flat_map(|a| self.lanes(*a)).collect();
                 let targets = d.targets.iter().map(|t| self.call(t)).collect::<Result<_, _>>()?;
-                let data = InstData { args, targets, results: SmallVec::new(), ..d };
+                let data = InstData { args, targets, results: SmallVec::new(), ..d.clone() };
                 self.ex.push(data, None);
             }
             _ => {

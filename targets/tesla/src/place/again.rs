@@ -23,30 +23,57 @@ struct Peak {
     live: BTreeSet<VReg>,
 }
 
-fn peak(vc: &mut VCode<MInst>) -> Peak {
-    let out = flow::live_out(vc);
-    let mut most = Peak { block: 0, first: 0, last: 0, live: BTreeSet::new() };
+fn peak(vc: &mut VCode<MInst>, out: &flow::LiveOut) -> Peak {
+    let mut most = 0;
+    let mut peak = Peak { block: 0, first: 0, last: 0, live: BTreeSet::new() };
+    let mut is_live = vec![false; vc.classes.len()];
     for (b, block) in vc.blocks.iter_mut().enumerate() {
-        let mut live: BTreeSet<VReg> = out[b].iter().copied().filter(|v| counts(*v)).collect();
-        let mut see = |n: usize, live: &BTreeSet<VReg>| {
-            if live.len() > most.live.len() {
-                most = Peak { block: b, first: n, last: n, live: live.clone() };
-            } else if live.len() == most.live.len() && most.block == b {
-                most.first = n;
+        let (mut seen, mut now) = (Vec::new(), 0);
+        let mut add = |v: &VReg, now: &mut usize, is_live: &mut [bool]| {
+            if counts(*v) && !std::mem::replace(&mut is_live[v.vreg()], true) {
+                seen.push(*v);
+                *now += 1;
             }
         };
+        let mut see = |n: usize, now: usize| {
+            if now > most {
+                (most, peak.block, peak.first, peak.last) = (now, b, n, n);
+            } else if now == most && peak.block == b {
+                peak.first = n;
+            }
+        };
+        out[b].iter().for_each(|v| add(v, &mut now, &mut is_live));
         for (n, (i, _)) in block.insts.iter_mut().enumerate().rev() {
             let f = fields(i);
-            live.extend(f.writes.iter().filter(|w| counts(**w)));
-            see(n + 1, &live);
-            f.writes.iter().for_each(|w| {
-                live.remove(w);
-            });
-            live.extend(f.reads.iter().filter(|v| counts(**v)));
+            f.writes.iter().for_each(|w| add(w, &mut now, &mut is_live));
+            see(n + 1, now);
+            f.writes.iter().for_each(|w| now -= usize::from(std::mem::take(&mut is_live[w.vreg()])));
+            f.reads.iter().for_each(|v| add(v, &mut now, &mut is_live));
         }
-        see(0, &live);
+        see(0, now);
+        seen.iter().for_each(|v| is_live[v.vreg()] = false);
     }
-    most
+    if let Some(block) = vc.blocks.get_mut(peak.block) {
+        peak.live = live_before(&mut block.insts, peak.last, &out[peak.block]);
+    }
+    peak
+}
+
+/// What takes registers before an instruction of a block, unused results of the one before included.
+fn live_before(insts: &mut [(MInst, Span)], inst: usize, out: &[VReg]) -> BTreeSet<VReg> {
+    let mut live: BTreeSet<VReg> = out.iter().copied().filter(|v| counts(*v)).collect();
+    for (n, (i, _)) in insts.iter_mut().enumerate().rev() {
+        let f = fields(i);
+        live.extend(f.writes.iter().filter(|w| counts(**w)));
+        if n + 1 == inst {
+            break;
+        }
+        f.writes.iter().for_each(|w| {
+            live.remove(w);
+        });
+        live.extend(f.reads.iter().filter(|v| counts(**v)));
+    }
+    live
 }
 
 /// Where a register is written, and the instructions that read it.
@@ -60,12 +87,12 @@ struct Places {
 /// Makes values again until at most `limit` registers are live at once; says whether that is so then.
 pub(crate) fn run(vc: &mut VCode<MInst>, limit: usize) -> bool {
     for _ in 0..MOST {
-        let peak = peak(vc);
+        let (starts, ends) = flow::live_in_and_out(vc);
+        let peak = peak(vc, &ends);
         if peak.live.len() <= limit {
             return true;
         }
         let places = places(vc);
-        let starts = flow::live_in(vc);
         // The one that takes fewest instructions, those in loops counted more.
         let depths: Vec<u32> = vc.blocks.iter().map(|b| b.loop_depth.min(6)).collect();
         let cost = |at: &[(usize, usize)]| at.iter().map(|(b, _)| 1u64 << (3 * depths[*b])).sum::<u64>();

@@ -26,8 +26,8 @@ pub(super) fn are_bound(vc: &VCode<MInst>) -> bool {
 
 /// Gives each operation that has no block of its own the first that is free and ends before the register `end`.
 pub(super) fn assign(vc: &mut VCode<MInst>, end: usize) {
-    let times = Times::new(vc);
     let overwritten = overwritten(vc);
+    let times = Times::new(vc, &bound(vc, &overwritten));
     let ends = ends(vc);
     let mut taken = Occupancy::new();
     for (b, block) in vc.blocks.iter().enumerate() {
@@ -58,6 +58,28 @@ pub(super) fn assign(vc: &mut VCode<MInst>, end: usize) {
             }
         }
     }
+}
+
+/// The registers that operations with blocks and results name, and what results take over.
+fn bound(vc: &VCode<MInst>, overwritten: &BTreeMap<VReg, VReg>) -> Vec<bool> {
+    let mut bound = vec![false; vc.classes.len()];
+    let mut bind = |r: &Reg| {
+        if let Some(v) = r.vreg() {
+            bound[v.vreg()] = true;
+        }
+    };
+    for (i, _) in vc.blocks.iter().flat_map(|b| &b.insts) {
+        match &i.extra {
+            Extra::Tex(t) => t.args.iter().chain(&t.results).for_each(&mut bind),
+            Extra::Wide(w) => w.regs.iter().for_each(&mut bind),
+            Extra::Exit(results) => results.iter().for_each(|(r, _)| {
+                let chain = std::iter::successors(r.vreg(), |v| overwritten.get(v).copied());
+                chain.for_each(|v| bind(&Reg::Virtual(v)));
+            }),
+            _ => {}
+        }
+    }
+    bound
 }
 
 impl Wish {

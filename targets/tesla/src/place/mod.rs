@@ -5,18 +5,19 @@
 pub(crate) mod again;
 mod blocks;
 pub(crate) mod flow;
+mod order;
 pub(crate) mod sched;
 pub(crate) mod sink;
 
 use crate::isa::chip::Chip;
 use crate::search::SEARCHED;
 use crate::select::mir::{Extra, GPR, MInst, Part, Src};
+pub(crate) use order::Order;
 use retroshade_ir::Span;
 use retroshade_lower::{
-    AllocOptions, BankKind, ClassSpec, CompileError, MachInst, NO_CLASS, OperandConstraint, OperandKind, OperandPos, OperandVisitor,
-    Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, Scan, SlotBank, VCode, place_in,
+    AllocOptions, BankKind, ClassSpec, CompileError, MachInst, Memory, NO_CLASS, OperandConstraint, OperandKind, OperandPos,
+    OperandVisitor, Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, Scan, SlotBank, place_in,
 };
-use retroshade_regalloc::Ctx;
 
 /// Registers that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
 pub(crate) const REGISTERS: u32 = 126;
@@ -168,40 +169,20 @@ pub(crate) enum Aim {
     Spread(Option<[u32; 3]>),
 }
 
-/// The highest `$r` that an operation must have: of blocks, of what the program starts with and of its results.
-pub(crate) fn last_fixed(vcode: &mut VCode<MInst>) -> Option<u8> {
-    struct Last(Option<u8>);
-    impl OperandVisitor for Last {
-        fn operand(&mut self, _: &mut Reg, constraint: OperandConstraint, _: OperandKind, _: OperandPos) {
-            if let OperandConstraint::FixedReg(p) = constraint {
-                self.0 = self.0.max(Some(p.hw_enc() as u8).filter(|_| p.class() == GPR));
-            }
-        }
-    }
-    let mut last = Last(None);
-    vcode.blocks.iter_mut().flat_map(|b| &mut b.insts).for_each(|(i, _)| i.visit(&mut last));
-    last.0
-}
-
 /// Allocation in memory that is kept between layouts; also the bytes of l[] that spilled values take, behind `base`.
 pub(crate) fn place_all(
-    vcode: &mut VCode<MInst>,
+    order: &mut Order,
     base: u32,
     chip: &Chip,
     room: Room,
     aim: Aim,
     options: &Options,
-    memory: &mut Ctx,
+    memory: &mut Memory,
 ) -> Result<(Placed<MInst>, u32), CompileError> {
     let spill = room.spill && aim == Aim::Place;
-    let mut bound;
-    let vcode = if blocks::are_bound(vcode) {
-        bound = vcode.clone();
-        blocks::assign(&mut bound, room.blocks(spill));
-        &mut bound
-    } else {
-        vcode
-    };
+    let registers = file(room, false, chip);
+    let bound = order.bound(room.blocks(spill), &registers);
+    let vcode = order.bound_code(&bound);
     let most = if let Aim::Most(n) = aim { Some([4, n, 0]) } else { None };
     let scan = match aim {
         // Programs that are not searched are laid out once: registers that are apart leave their forms free.
@@ -210,10 +191,10 @@ pub(crate) fn place_all(
         Aim::Few => Scan::Few,
         Aim::Spread(few) => Scan::Spread(few),
     };
-    let mut alloc = AllocOptions { check: options.check_allocation, most, scan, memory: false };
+    let mut alloc = AllocOptions { check: options.check_allocation, most, scan, ..AllocOptions::default() };
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.
     if !spill || room == Room::WHOLE {
-        match place_in(vcode, &file(room, false, chip), &alloc, "T0100", memory) {
+        match place_in(vcode, &bound.view, &registers, &alloc, "T0100", memory) {
             Ok(mut p) => {
                 drop_undefined(&mut p);
                 return Ok((p, 0));
@@ -222,11 +203,11 @@ pub(crate) fn place_all(
             Err(e) => return Err(e),
         }
     }
-    if let Some(n) = last_fixed(vcode).filter(|n| *n >= room.scratch()) {
+    if let Some(n) = bound.view.last_fixed(GPR).filter(|n| *n >= usize::from(room.scratch())) {
         let what = "too few registers beside those through which values in l[] pass";
-        return Err(CompileError::limit("T0100", Span::NONE, what, u64::from(n + 1 + SCRATCH), room.registers.into()));
+        return Err(CompileError::limit("T0100", Span::NONE, what, (n + 1 + usize::from(SCRATCH)) as u64, room.registers.into()));
     }
-    let mut p = place_in(vcode, &file(room, true, chip), &alloc, "T0100", memory)?;
+    let mut p = place_in(vcode, &bound.view, &file(room, true, chip), &alloc, "T0100", memory)?;
     drop_undefined(&mut p);
     let top = spill_addresses(&mut p, base);
     Ok((p, top - base))

@@ -95,24 +95,35 @@ pub(super) fn effect(i: &MInst) -> Effect {
     if moves || value && i.op.effect() != OpEffect::Atomic { Effect::None } else { Effect::Write }
 }
 
-/// The program's pressure in `$r` registers, at most: values live at once in the order given.
-pub(crate) fn pressure(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
-    most_live(vc, live, true)
+/// How many values live at once in an order, at most.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Most {
+    /// Values that take a `$r` register.
+    pub values: u32,
+    /// With the copies that textures ask for.
+    pub with_copies: u32,
+    /// Whether some value is one that no path reads.
+    pub undefined: bool,
 }
 
-/// The fewest `$r` registers that the order given is expected to take: as many as values live at once; 0 where that says little.
-pub(crate) fn least_registers(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
-    // What no path reads takes none in the end, and where many values live some are made again or lie in memory.
-    const KNOWN: u32 = 60;
-    let undefined = vc.blocks.iter().flat_map(|b| &b.insts).any(|(i, _)| i.extra == Extra::Undefined);
-    let least = if undefined { 0 } else { most_live(vc, live, false) };
-    if least > KNOWN { 0 } else { least }
-}
-
-/// Values live at once, with or without the copies that textures ask for.
-fn most_live(vc: &mut VCode<MInst>, live: &LiveOut, copies: bool) -> u32 {
+/// Counts them.
+pub(crate) fn most_live(vc: &mut VCode<MInst>, live: &LiveOut) -> Most {
     let mut is_live = vec![false; vc.classes.len()];
-    (0..vc.blocks.len()).map(|b| block_pressure(&mut vc.blocks[b].insts, &live[b], &mut is_live, copies)[0]).max().unwrap_or(0)
+    let mut most = Most::default();
+    for (block, out) in vc.blocks.iter_mut().zip(live) {
+        let here = block_pressure(&mut block.insts, out, &mut is_live);
+        most.see(&block.insts, &here);
+    }
+    most
+}
+
+impl Most {
+    /// One block more.
+    fn see(&mut self, insts: &[(MInst, Span)], here: &Pressure) {
+        self.values = self.values.max(here.values);
+        self.with_copies = self.with_copies.max(here.with_copies);
+        self.undefined |= insts.iter().any(|(i, _)| i.extra == Extra::Undefined);
+    }
 }
 
 /// Whether a register takes one of the file's.
@@ -120,23 +131,31 @@ pub(super) fn counts(v: VReg) -> bool {
     v.class() != CC
 }
 
+/// The pressure of instructions.
+struct Pressure {
+    /// Values live at once, at most.
+    values: u32,
+    /// With the copies that textures ask for.
+    with_copies: u32,
+    /// In any order: where they begin or end.
+    any: u32,
+}
+
 /// See [`pressure_of`]: of a block's instructions in their order.
-fn block_pressure(insts: &mut [(MInst, Span)], out: &[VReg], is_live: &mut [bool], copies: bool) -> [u32; 2] {
+fn block_pressure(insts: &mut [(MInst, Span)], out: &[VReg], is_live: &mut [bool]) -> Pressure {
     let backwards = insts.iter_mut().rev().map(|(i, _)| {
         let f = fields(i);
         (f.reads, f.writes, &*i)
     });
-    pressure_of(backwards, out, is_live, copies)
+    pressure_of(backwards, out, is_live)
 }
 
-/// Of instructions from the last to the first, with what each reads and writes, and what it is in any order: where they begin or end.
-/// `is_live` is scratch: all false before and after.
+/// Of instructions from the last to the first, with what each reads and writes. `is_live` is scratch: all false before and after.
 fn pressure_of<'a, R: AsRef<[VReg]>, W: AsRef<[VReg]>>(
     backwards: impl Iterator<Item = (R, W, &'a MInst)>,
     out: &[VReg],
     is_live: &mut [bool],
-    copies: bool,
-) -> [u32; 2] {
+) -> Pressure {
     let mut seen: Vec<VReg> = Vec::with_capacity(2 * out.len() + 16);
     let mut now = 0;
     let mut read = |v: VReg, is_live: &mut [bool], now: &mut u32| {
@@ -146,21 +165,24 @@ fn pressure_of<'a, R: AsRef<[VReg]>, W: AsRef<[VReg]>>(
         }
     };
     out.iter().for_each(|v| read(*v, is_live, &mut now));
-    let (mut most, end) = (now, now);
+    let end = now;
+    let mut p = Pressure { values: now, with_copies: now, any: 0 };
     for (reads, writes, i) in backwards {
         for w in writes.as_ref() {
             now -= u32::from(std::mem::take(&mut is_live[w.vreg()]));
         }
         // Arguments of textures that live on are copied into their block.
         let copied = match &i.extra {
-            Extra::Tex(t) if copies => t.args.iter().filter(|r| r.vreg().is_some_and(|v| is_live[v.vreg()])).count(),
+            Extra::Tex(t) => t.args.iter().filter(|r| r.vreg().is_some_and(|v| is_live[v.vreg()])).count(),
             _ => 0,
         };
         reads.as_ref().iter().for_each(|v| read(*v, is_live, &mut now));
-        most = most.max(now + copied as u32);
+        p.values = p.values.max(now);
+        p.with_copies = p.with_copies.max(now + copied as u32);
     }
     seen.iter().for_each(|v| is_live[v.vreg()] = false);
-    [most, now.max(end)]
+    p.any = now.max(end);
+    p
 }
 
 /// Schedules all blocks within a limit of live registers; says whether anything moved.
@@ -189,20 +211,22 @@ pub(crate) fn lazily(vc: &mut VCode<MInst>) -> bool {
 }
 
 /// What each instruction comes after.
-fn needs(nodes: &[Node]) -> Vec<Vec<usize>> {
-    let mut needs: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+type Needs = Vec<SmallVec<[u32; 4]>>;
+
+fn needs(nodes: &[Node]) -> Needs {
+    let mut needs: Needs = nodes.iter().map(|n| SmallVec::with_capacity(n.after as usize)).collect();
     for (k, node) in nodes.iter().enumerate() {
-        node.before.iter().for_each(|u| needs[*u as usize].push(k));
+        node.before.iter().for_each(|u| needs[*u as usize].push(k as u32));
     }
     needs
 }
 
 /// Registers that the way to each value takes, as if nothing were shared; sorts its operands by that, the most first.
-fn weights(nodes: &[Node], needs: &mut [Vec<usize>]) -> Vec<usize> {
+fn weights(nodes: &[Node], needs: &mut Needs) -> Vec<usize> {
     let mut weight = vec![0; nodes.len()];
     for k in 0..nodes.len() {
-        needs[k].sort_by_key(|p| (std::cmp::Reverse(weight[*p]), *p));
-        let through = needs[k].iter().enumerate().map(|(at, p)| weight[*p] + at).max().unwrap_or(0);
+        needs[k].sort_unstable_by_key(|p| (std::cmp::Reverse(weight[*p as usize]), *p));
+        let through = needs[k].iter().enumerate().map(|(at, p)| weight[*p as usize] + at).max().unwrap_or(0);
         weight[k] = through.max(nodes[k].writes.iter().filter(|w| counts(**w)).count());
     }
     weight
@@ -226,7 +250,7 @@ fn late_order(nodes: &[Node]) -> Vec<usize> {
             match needs[k].get(at) {
                 Some(p) => {
                     stack.push((k, at + 1));
-                    stack.push((*p, 0));
+                    stack.push((*p as usize, 0));
                 }
                 _ => {
                     placed[k] = true;
@@ -238,29 +262,36 @@ fn late_order(nodes: &[Node]) -> Vec<usize> {
     order
 }
 
-/// Keeps few values alive: each block gets, of several orders that aim at it, the one that keeps fewest.
-pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) {
+/// Keeps few values alive: each block gets, of several orders that aim at it, the one that keeps fewest. Says how many those are.
+pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) -> Most {
     let registers = vc.classes.len();
     let mut is_live = vec![false; registers];
-    for (block, out) in vc.blocks.iter_mut().zip(live).filter(|(b, _)| (4..=LARGEST).contains(&b.insts.len())) {
-        let [mut least, any] = block_pressure(&mut block.insts, out, &mut is_live, true);
-        if least == any {
-            continue;
+    let mut most = Most::default();
+    for (block, out) in vc.blocks.iter_mut().zip(live) {
+        let mut least = block_pressure(&mut block.insts, out, &mut is_live);
+        if (4..=LARGEST).contains(&block.insts.len()) && least.with_copies > least.any {
+            tighten(&mut block.insts, out, registers, &mut least, &mut is_live);
         }
-        let nodes = graph(&mut block.insts, registers);
-        let orders = TightOrders::new(&nodes, out, registers);
-        let mut best = None;
-        for n in 0..TightOrders::COUNT {
-            let Some(order) = orders.below(n, least).filter(|order| order.len() == nodes.len()) else { continue };
-            let backwards = order.iter().rev().map(|k| (&nodes[*k].reads, &nodes[*k].writes, &block.insts[*k].0));
-            let [pressure, _] = pressure_of(backwards, out, &mut is_live, true);
-            if pressure < least {
-                (least, best) = (pressure, Some(order));
-            }
+        most.see(&block.insts, &least);
+    }
+    most
+}
+
+/// Brings a block into an order that keeps fewer values alive than it does, if one is found. `is_live` is scratch.
+fn tighten(insts: &mut Vec<(MInst, Span)>, out: &[VReg], registers: usize, least: &mut Pressure, is_live: &mut [bool]) {
+    let nodes = graph(insts, registers);
+    let orders = TightOrders::new(&nodes, out, registers);
+    let mut best = None;
+    for n in 0..TightOrders::COUNT {
+        let Some(order) = orders.below(n, least.with_copies).filter(|order| order.len() == nodes.len()) else { continue };
+        let backwards = order.iter().rev().map(|k| (&nodes[*k].reads, &nodes[*k].writes, &insts[*k].0));
+        let pressure = pressure_of(backwards, out, is_live);
+        if pressure.with_copies < least.with_copies {
+            (*least, best) = (pressure, Some(order));
         }
-        if let Some(order) = best {
-            reorder(&mut block.insts, &order);
-        }
+    }
+    if let Some(order) = best {
+        reorder(insts, &order);
     }
 }
 
@@ -268,7 +299,7 @@ pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) {
 /// equals, and one from the front.
 struct TightOrders<'a> {
     nodes: &'a [Node],
-    needs: Vec<Vec<usize>>,
+    needs: Needs,
     /// Instructions on the longest way to each.
     depth: Vec<i32>,
     weight: Vec<usize>,
@@ -283,7 +314,7 @@ impl<'a> TightOrders<'a> {
         let mut needs = needs(nodes);
         let mut depth = vec![0; nodes.len()];
         for k in 0..nodes.len() {
-            depth[k] = needs[k].iter().map(|p| depth[*p] + 1).max().unwrap_or(0);
+            depth[k] = needs[k].iter().map(|p| depth[*p as usize] + 1).max().unwrap_or(0);
         }
         let weight = weights(nodes, &mut needs);
         TightOrders { nodes, needs, depth, weight, touches: Touches::new(nodes, registers), out }
@@ -305,37 +336,68 @@ impl<'a> TightOrders<'a> {
         let mut users: Vec<usize> = nodes.iter().map(|n| n.before.len()).collect();
         let mut ready = vec![nodes.len() - 1];
         let mut order = Vec::with_capacity(nodes.len());
-        // By instruction: kept up with what lives.
-        let mut growth: Vec<[i32; 2]> = nodes.iter().map(|n| growth_back(n, &live)).collect();
+        // Of equals the last one.
+        let mut ranks = Ranks::new(nodes.iter().enumerate().map(|(k, n)| (growth_back(n, &live), prefer(k), LARGEST - k)));
         let mut flags = 0;
-        while !ready.is_empty() {
-            let key = |k: usize| {
-                let [g, f] = growth[k];
-                (f > 0 && flags + f > 3, g, f, prefer(k), std::cmp::Reverse(k))
-            };
-            let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
+        while let Some(place) = ranks.first(&ready, flags) {
             let k = ready.swap_remove(place);
-            debug_assert_eq!(growth[k], growth_back(&nodes[k], &live));
+            let grown = ranks.growth(k);
+            debug_assert_eq!(grown, growth_back(&nodes[k], &live));
             order.push(k);
-            now += growth[k][0];
-            flags += growth[k][1];
+            now += grown[0];
+            flags += grown[1];
             if now >= limit as i32 {
                 return None;
             }
             for (list, lives, more) in [(&nodes[k].writes[..], false, 1), (&nodes[k].reads[..], true, -1)] {
                 for v in list.iter().filter(|v| std::mem::replace(&mut live[v.vreg()], lives) != lives) {
-                    touches.of(*v).for_each(|n| growth[n][usize::from(!counts(*v))] += more);
+                    touches.of(*v).for_each(|n| ranks.grow(n, usize::from(!counts(*v)), more));
                 }
             }
-            for p in &needs[k] {
-                users[*p] -= 1;
-                if users[*p] == 0 {
-                    ready.push(*p);
+            for p in needs[k].iter().map(|p| *p as usize) {
+                users[p] -= 1;
+                if users[p] == 0 {
+                    ready.push(p);
                 }
             }
         }
         order.reverse();
         Some(order)
+    }
+}
+
+/// Instructions in the order in which they are wanted, kept up with what lives: by the growth of the pressure and of flags, by a
+/// preference and by a place, packed into a number each.
+struct Ranks(Vec<u64>);
+
+impl Ranks {
+    /// Where the growths begin in a rank, and what stands for none.
+    const GROWTH: [(u32, i64); 2] = [(48, 1 << 11), (40, 1 << 7)];
+
+    fn new(of: impl Iterator<Item = ([i32; 2], i32, usize)>) -> Ranks {
+        let rank = |(growth, preference, place): ([i32; 2], i32, usize)| {
+            let growth = growth.iter().zip(Ranks::GROWTH).map(|(g, (at, none))| ((i64::from(*g) + none) as u64) << at).sum::<u64>();
+            growth + (((preference + (1 << 23)) as u64) << 16) + place as u64
+        };
+        Ranks(of.map(rank).collect())
+    }
+    fn growth(&self, k: usize) -> [i32; 2] {
+        let [(at, none), (flags, no_flags)] = Ranks::GROWTH;
+        [(self.0[k] >> at) as i64 - none, (self.0[k] >> flags & 0xff) as i64 - no_flags].map(|g| g as i32)
+    }
+    /// The growth of the pressure (0) or of flags (1) is another one.
+    fn grow(&mut self, k: usize, which: usize, more: i64) {
+        self.0[k] = self.0[k].wrapping_add((more << Ranks::GROWTH[which].0) as u64);
+    }
+    /// Where the first one stands among these, so many flags being alive: before all others one after which these suffice.
+    fn first(&self, ready: &[usize], flags: i32) -> Option<usize> {
+        /// Flags that there are, but one.
+        const FLAGS: i32 = 3;
+        let rank = |k: usize| {
+            let [_, f] = self.growth(k);
+            self.0[k] | u64::from(f > 0 && flags + f > FLAGS) << 63
+        };
+        (0..ready.len()).min_by_key(|p| rank(ready[*p]))
     }
 }
 
@@ -377,23 +439,19 @@ fn forwards(nodes: &[Node], touches: &Touches, out: &[VReg]) -> Vec<usize> {
     let mut missing: Vec<u32> = nodes.iter().map(|n| n.after).collect();
     let mut ready: Vec<usize> = (0..nodes.len()).filter(|k| missing[*k] == 0).collect();
     let mut order = Vec::with_capacity(nodes.len());
-    let mut grows: Vec<[i32; 2]> = nodes.iter().map(|n| growth(n, &left)).collect();
+    let mut ranks = Ranks::new(nodes.iter().enumerate().map(|(k, n)| (growth(n, &left), 0, k)));
     let mut flags = 0;
-    while !ready.is_empty() {
-        let key = |k: usize| {
-            let [g, f] = grows[k];
-            (f > 0 && flags + f > 3, g, f, k)
-        };
-        let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
+    while let Some(place) = ranks.first(&ready, flags) {
         let k = ready.swap_remove(place);
-        debug_assert_eq!(grows[k], growth(&nodes[k], &left));
+        let grown = ranks.growth(k);
+        debug_assert_eq!(grown, growth(&nodes[k], &left));
         order.push(k);
-        flags += grows[k][1];
+        flags += grown[1];
         for r in &nodes[k].reads {
             left[r.vreg()] -= 1;
             // Whoever is left to read it frees it; it was written before.
             if left[r.vreg()] == 1 {
-                touches.of(*r).for_each(|n| grows[n][usize::from(!counts(*r))] -= 1);
+                touches.of(*r).for_each(|n| ranks.grow(n, usize::from(!counts(*r)), -1));
             }
         }
         for u in &nodes[k].before {
@@ -433,7 +491,7 @@ fn reorder(insts: &mut Vec<(MInst, Span)>, order: &[usize]) -> bool {
 
 struct Node {
     after: u32,
-    before: Vec<u32>,
+    before: SmallVec<[u32; 4]>,
     /// Cycles from here to the end of the block.
     height: u32,
     /// As `height`, through a texture read or load; 0 if none depends on it.
@@ -457,7 +515,12 @@ fn graph(insts: &mut [(MInst, Span)], registers: usize) -> Vec<Node> {
         let mut f = fields(i);
         f.reads.sort_unstable();
         f.reads.dedup();
-        let mut after: SmallVec<[usize; 8]> = f.reads.iter().filter_map(|r| writer[r.vreg()]).collect();
+        let mut after: SmallVec<[usize; 8]> = SmallVec::new();
+        for r in &f.reads {
+            if let Some(k) = writer[r.vreg()] {
+                after.push(k);
+            }
+        }
         f.writes.iter().for_each(|w| writer[w.vreg()] = Some(n));
         match effect(i) {
             Effect::None => {}
@@ -490,7 +553,7 @@ fn graph(insts: &mut [(MInst, Span)], registers: usize) -> Vec<Node> {
         for a in &after {
             nodes[*a].before.push(n as u32);
         }
-        nodes.push(Node { after: after.len() as u32, before: Vec::new(), height: 0, urgency: 0, reads: f.reads, writes: f.writes });
+        nodes.push(Node { after: after.len() as u32, before: SmallVec::new(), height: 0, urgency: 0, reads: f.reads, writes: f.writes });
     }
     for n in (0..nodes.len()).rev() {
         let own = latency(&insts[n].0);
@@ -536,9 +599,15 @@ fn schedule(insts: &mut Vec<(MInst, Span)>, params: &[VReg], out: &[VReg], limit
     let mut order = Vec::with_capacity(n);
     while !ready.is_empty() {
         let key = |k: usize| {
-            let [g, f] = growth(&nodes[k], &left);
+            // Nothing makes more alive than it writes.
+            let most = nodes[k].writes.len() as i32;
+            let tight = now_live[0] + most > limit as i32 || now_live[1] + most > 3;
+            let grown = || {
+                let [g, f] = growth(&nodes[k], &left);
+                now_live[0] + g > limit as i32 && g > 0 || now_live[1] + f > 3 && f > 0
+            };
             let texture = matches!(insts[k].0.extra, Extra::Tex(_));
-            let over = now_live[0] + g > limit as i32 && g > 0 || now_live[1] + f > 3 && f > 0 || texture && flight.len() / 4 >= FLIGHT;
+            let over = tight && grown() || texture && flight.len() / 4 >= FLIGHT;
             // Over the limit the old order is the safest guide.
             let wait = if over { 0 } else { at[k].saturating_sub(now) };
             (over, wait, std::cmp::Reverse(if over { 0 } else { nodes[k].urgency }), k)

@@ -71,8 +71,9 @@ pub(crate) fn run(vc: &mut VCode<MInst>, shape: &Shape) -> bool {
     for b in shape.order.iter().rev() {
         let n = shape.number(*b);
         vc.blocks[n].targets.iter().flat_map(|t| &t.args).for_each(|v| s.note(*v, *b));
-        let mut kept = Vec::new();
-        for (mut i, span) in std::mem::take(&mut vc.blocks[n].insts).into_iter().rev() {
+        let insts = std::mem::take(&mut vc.blocks[n].insts);
+        let mut kept = Vec::with_capacity(insts.len());
+        for (mut i, span) in insts.into_iter().rev() {
             let f = fields(&mut i);
             let to = s.destination(&i, &f, *b);
             f.reads.iter().for_each(|v| s.note(*v, to.unwrap_or(*b)));

@@ -18,7 +18,7 @@ use crate::abi::Abi;
 use crate::isa::forms::{LogicOp, Op, field};
 use crate::select::mir::{Dst, Extra, GPR, Index, MInst, Part, Src};
 use crate::select::{literals, operands, outputs};
-use retroshade_ir::Stage;
+use retroshade_ir::{Span, Stage};
 use retroshade_lower::{MachInst, OperandConstraint, OperandKind, OperandPos, OperandVisitor, OptLevel, Reg, VCode, VReg};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -285,6 +285,9 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
             loads.insert(v, n);
         }
     }
+    if folds.is_empty() {
+        return;
+    }
     let user: BTreeMap<usize, usize> = folds.iter().map(|(n, _, l)| (*n, *l)).collect();
     let before: Vec<Index> = insts.iter().map(|(i, _)| i.index).filter(|x| *x != Index::None).collect();
     let after: Vec<Index> = insts
@@ -294,7 +297,7 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
         .map(|(n, (i, _))| user.get(&n).map_or(i.index, |l| insts[*l].0.index))
         .filter(|x| *x != Index::None)
         .collect();
-    if folds.is_empty() || address_loads(&after) > address_loads(&before) + folds.len() / 2 {
+    if address_loads(&after) > address_loads(&before) + folds.len() / 2 {
         return;
     }
     for (n, k, l) in folds {
@@ -393,6 +396,14 @@ fn in_the_way(i: &MInst) -> Option<(usize, u32)> {
     i.src.iter().enumerate().find_map(|(n, s)| if let Src::Imm(k) = s { (*k != 0).then_some((n, *k)) } else { None })
 }
 
+/// The registers that instructions take over for their results, in ascending order.
+fn consumed(insts: &[(MInst, Span)]) -> Vec<VReg> {
+    let third = |i: &MInst| if let (true, Src::Reg(r, _)) = (i.tie3, i.src[2]) { r.vreg() } else { None };
+    let mut all: Vec<VReg> = insts.iter().flat_map(|(i, _)| [i.tied.and_then(Reg::vreg), third(i)]).flatten().collect();
+    all.sort_unstable();
+    all
+}
+
 /// `t = operation; r = t where c holds, old elsewhere` is the operation itself under the predicate, writing over `old`.
 /// With `near` literals a constant of the operation costs nothing.
 fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
@@ -404,41 +415,40 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
         return;
     }
     wanted.sort_unstable();
-    let is_wanted = |v: &VReg| wanted.binary_search(v).is_ok();
-    let mut last: BTreeMap<VReg, usize> = BTreeMap::new();
+    wanted.dedup();
+    let place = |v: &VReg| wanted.binary_search(v).ok();
+    // By what is wanted: its last reader, and the operation that makes it.
+    let mut last: Vec<Option<usize>> = vec![None; wanted.len()];
     for (n, (i, _)) in vc.blocks[b].insts.iter_mut().enumerate() {
-        last.extend(fields(i).reads.into_iter().filter(is_wanted).map(|r| (r, n)));
+        fields(i).reads.iter().filter_map(place).for_each(|v| last[v] = Some(n));
     }
     let insts = &vc.blocks[b].insts;
-    let mut defined: BTreeMap<VReg, usize> = BTreeMap::new();
+    let mut defined: Vec<Option<usize>> = vec![None; wanted.len()];
+    let made = |v: VReg, defined: &[Option<usize>]| place(&v).and_then(|v| defined[v]);
     // The move, the operation, and whether it is the value moved and not the one overwritten.
     let mut found: Vec<(usize, usize, bool)> = Vec::new();
     let mut constants: BTreeMap<u32, usize> = BTreeMap::new();
-    let mut consumed: BTreeSet<VReg> = BTreeSet::new();
     for (n, (i, _)) in insts.iter().enumerate() {
-        consumed.extend(i.tied.and_then(Reg::vreg));
-        if let (true, Src::Reg(r, _)) = (i.tie3, i.src[2]) {
-            consumed.extend(r.vreg());
-        }
         if let (Op::Mov, Some(_), Some(Reg::Virtual(t)), Src::Reg(Reg::Virtual(s), Part::Full)) = (i.op, i.pred, i.tied, i.src[0])
             && i.mods.is_empty()
-            && let Some((d, moved)) = defined.get(&s).map(|d| (*d, true)).or(defined.get(&t).map(|d| (*d, false)))
+            && let Some((d, moved)) = made(s, &defined).map(|d| (d, true)).or(made(t, &defined).map(|d| (d, false)))
             // A value that lives on is copied first, which costs what a short operation would have.
-            && (moved || last.get(&s) == Some(&n) && !uses.escapes(Reg::Virtual(s)) || !(has_short(&insts[d].0) && in_the_way(&insts[d].0).is_none()))
+            && (moved || place(&s).is_some_and(|s| last[s] == Some(n)) && !uses.escapes(Reg::Virtual(s)) || !(has_short(&insts[d].0) && in_the_way(&insts[d].0).is_none()))
         {
             found.push((n, d, moved));
             if let Some((_, k)) = in_the_way(&insts[d].0) {
                 *constants.entry(k).or_default() += 1;
             }
         }
-        if let Some(v) = predicable(i, uses).filter(is_wanted) {
-            defined.insert(v, n);
+        if let Some(v) = predicable(i, uses).and_then(|v| place(&v)) {
+            defined[v] = Some(n);
         }
     }
     // A constant needs a register now: that pays if something else has one, or if two operations share it.
     let mut loads: BTreeMap<u32, (usize, VReg)> = BTreeMap::new();
+    let consumed = consumed(insts);
     for (n, (i, _)) in insts.iter().enumerate() {
-        if let Some((v, k)) = constant(i).filter(|(v, k)| constants.contains_key(k) && !consumed.contains(v)) {
+        if let Some((v, k)) = constant(i).filter(|(v, k)| constants.contains_key(k) && consumed.binary_search(v).is_err()) {
             loads.entry(k).or_insert((n, v));
         }
     }
@@ -451,16 +461,17 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
     let mut held: BTreeMap<u32, Reg> = BTreeMap::new();
     let mut early: BTreeSet<usize> = BTreeSet::new();
     let old = std::mem::take(&mut vc.blocks[b].insts);
+    let made: BTreeMap<usize, (MInst, Span)> = gone.iter().map(|d| (*d, old[*d].clone())).collect();
     let mut new = Vec::with_capacity(old.len());
-    for (n, (i, span)) in old.iter().enumerate() {
+    for (n, (i, span)) in old.into_iter().enumerate() {
         let Some((d, moved)) = operations.get(&n) else {
-            if let Some((v, k)) = constant(i)
+            if let Some((v, k)) = constant(&i)
                 && loads.get(&k) == Some(&(n, v))
             {
                 held.insert(k, Reg::Virtual(v));
             }
             if !gone.contains(&n) && !early.contains(&n) {
-                new.push((i.clone(), *span));
+                new.push((i, span));
             }
             continue;
         };
@@ -468,7 +479,7 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
             (Some((c, code)), Src::Reg(r, _)) if !moved => (Some((c, code.inverse())), Some(r)),
             _ => (i.pred, i.tied),
         };
-        let mut o = MInst { dst: i.dst, pred, tied, tie3: false, ..old[*d].0.clone() };
+        let mut o = MInst { dst: i.dst, pred, tied, tie3: false, ..made[d].0.clone() };
         if let Some((at, k)) = in_the_way(&o) {
             let r = *held.entry(k).or_insert_with(|| {
                 // One that stands further down moves up.
@@ -477,14 +488,14 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
                         early.insert(*m);
                         Reg::Virtual(*v)
                     }
-                    None => vc.reg(GPR, *span),
+                    None => vc.reg(GPR, span),
                 };
-                new.push((MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]), *span));
+                new.push((MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]), span));
                 r
             });
             o.src[at] = Src::reg(r);
         }
-        new.push((o, old[*d].1));
+        new.push((o, made[d].1));
     }
     vc.blocks[b].insts = new;
 }
@@ -554,22 +565,18 @@ fn share_constants(vc: &mut VCode<MInst>, b: usize, goal: Goal) {
             *count.entry(k).or_default() += 1;
         }
     }
-    if count.is_empty() {
+    let of_count = |k: u32| count.get(&(k & 0x7fff_ffff));
+    let loaded = |i: &MInst| constant(i).is_some_and(|(_, k)| of_count(k).is_some());
+    if count.values().all(|n| *n < goal.shared()) && !vc.blocks[b].insts.iter().any(|(i, _)| loaded(i)) {
         return;
     }
     // A register that an instruction takes over for its result cannot be shared.
-    let mut consumed: BTreeSet<VReg> = BTreeSet::new();
-    for (i, _) in &vc.blocks[b].insts {
-        consumed.extend(i.tied.and_then(Reg::vreg));
-        if let (true, Src::Reg(r, _)) = (i.tie3, i.src[2]) {
-            consumed.extend(r.vreg());
-        }
-    }
+    let consumed = consumed(&vc.blocks[b].insts);
     let mut held: BTreeMap<u32, (Reg, bool)> = BTreeMap::new();
     let old = std::mem::take(&mut vc.blocks[b].insts);
     let mut new = Vec::with_capacity(old.len());
     for (mut i, span) in old {
-        if let Some((v, k)) = constant(&i).filter(|c| !consumed.contains(&c.0)) {
+        if let Some((v, k)) = constant(&i).filter(|c| consumed.binary_search(&c.0).is_err()) {
             held.entry(k & 0x7fff_ffff).or_insert((Reg::Virtual(v), k >> 31 == 1));
         }
         if let Some(k) = shareable(&i)

@@ -22,7 +22,8 @@ impl<'a> Lower<'a> {
         if self.covered[i] {
             return Ok(());
         }
-        let d = self.func.insts[i].clone();
+        let func = self.func;
+        let d = &func.insts[i];
         if d.op.is_removable() && d.results.iter().all(|r| self.facts.uses[*r] == 0) {
             return Ok(());
         }
@@ -31,12 +32,12 @@ impl<'a> Lower<'a> {
             Const | Undef | Fneg | Fabs | Fcmp | Icmp | Build | Extract | Bitcast | Splat | Insert | Shuffle => Ok(()),
             Uniform if d.args.is_empty() => Ok(()),
             Ext if matches!(&d.imm, Imm::Ext(n) if matches!(&**n, "tesla.mask" | "tesla.half_from")) => Ok(()),
-            Input => self.input(&d),
-            Output => self.output(&d),
+            Input => self.input(d),
+            Output => self.output(d),
             Uniform | LocalLoad | LocalStore | SharedLoad | SharedStore | StorageLoad | StorageStore | StorageLen | Atomic => {
-                self.memory(&d)
+                self.memory(d)
             }
-            Tex => self.texture(&d),
+            Tex => self.texture(d),
             op if patterns.select(self, op, i)? => Ok(()),
             op => Err(CompileError::unsupported("T0012", self.span, format!("`{}` is not available on this machine", op.name()))),
         }

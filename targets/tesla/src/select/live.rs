@@ -21,6 +21,9 @@ pub fn helpers_need_texels(func: &Function) -> bool {
         _ => None,
     };
     let insts: Vec<&InstData> = func.ordered().map(|(_, i)| &func.insts[i]).collect();
+    if !insts.iter().any(|d| matches!(d.op, Opcode::Tex | Opcode::Call)) {
+        return false;
+    }
     let cfg = Cfg::new(func);
     let loops = !Loops::new(&cfg, &DomTree::new(func, &cfg)).is_empty();
     let branches = loops || insts.iter().any(|d| compared(d) || level(d).is_some());

@@ -232,6 +232,12 @@ pub(crate) fn select(
         patterns: Fired::default(),
     };
     let patterns = Matcher::new(Lower::PATTERNS);
+    let values = func.values.len();
+    l.facts.read_lanes.resize(values);
+    l.facts.user.resize(values);
+    l.facts.home.resize(values);
+    l.regs.resize(values);
+    l.covered.resize(func.insts.len());
     l.prepare();
     for b in func.layout.clone() {
         let n = blocks[b] as usize;
@@ -240,6 +246,8 @@ pub(crate) fn select(
     }
     for (order, b) in func.layout.clone().into_iter().enumerate() {
         l.here = Here::new(b, blocks[b] as usize);
+        // Most operations are an instruction each.
+        l.vc.blocks[blocks[b] as usize].insts.reserve(func.blocks[b].insts.len());
         if order == 0 && module.stage == Stage::Compute {
             l.entry_compute();
         }
@@ -265,9 +273,10 @@ impl Selects for Lower<'_> {
     }
 }
 
-impl Lower<'_> {
+impl<'a> Lower<'a> {
     fn prepare(&mut self) {
         let mut count: SecondaryMap<Value, u32> = SecondaryMap::new();
+        count.resize(self.func.values.len());
         for (b, i) in self.func.ordered() {
             let d = &self.func.insts[i];
             for r in &d.results {
@@ -395,8 +404,9 @@ impl Lower<'_> {
     // ---- values as operands
 
     /// The defining instruction's operation, operands and immediate.
-    pub fn def(&self, v: Value) -> Option<&retroshade_ir::InstData> {
-        self.func.def_inst(v).map(|i| &self.func.insts[i])
+    pub fn def(&self, v: Value) -> Option<&'a retroshade_ir::InstData> {
+        let func = self.func;
+        func.def_inst(v).map(|i| &func.insts[i])
     }
     /// A constant's bits, through bit casts.
     pub fn bits(&self, v: Value) -> Option<u32> {
@@ -419,7 +429,8 @@ impl Lower<'_> {
         let ValueDef::Result(i, _) = self.func.def(v) else {
             return Err(CompileError::Internal(format!("{v} has no register")));
         };
-        let d = self.func.insts[i].clone();
+        let func = self.func;
+        let d = &func.insts[i];
         Ok(match (d.op, &d.imm) {
             (Opcode::Const, Imm::Const(b)) if self.func.ty(v).scalar == Scalar::I1 => Src::Imm(0u32.wrapping_sub(b[0] & 1)),
             (Opcode::Const, Imm::Const(b)) => Src::Imm(b[0]),
@@ -439,7 +450,7 @@ impl Lower<'_> {
         if let Some(r) = self.lanes.get(&(vec, lane)) {
             return Ok(Src::reg(*r));
         }
-        let Some(d) = self.def(vec).cloned() else { return Err(CompileError::Internal(format!("lane of {vec}"))) };
+        let Some(d) = self.def(vec) else { return Err(CompileError::Internal(format!("lane of {vec}"))) };
         match (d.op, &d.imm) {
             (Opcode::Build, _) => self.operand(d.args[lane as usize]),
             (Opcode::Splat, _) => self.operand(d.args[0]),
@@ -819,7 +830,8 @@ impl Lower<'_> {
     }
 
     fn terminator(&mut self, i: Inst, blocks: &SecondaryMap<Block, u32>) -> Result<(), CompileError> {
-        let d = self.func.insts[i].clone();
+        let func = self.func;
+        let d = &func.insts[i];
         let mut targets = Vec::new();
         for t in &d.targets {
             let mut args = Vec::new();
