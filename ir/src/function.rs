@@ -4,6 +4,7 @@ use crate::diag::Span;
 use crate::entities::*;
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::opcode::Opcode;
+use crate::passes::settled::{Memory, content};
 use crate::types::Type;
 use cranelift_entity::packed_option::ReservedValue;
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
@@ -63,6 +64,8 @@ pub struct Function {
     pub spans: SecondaryMap<Inst, Span>,
     /// Whether a value was replaced since aliases were resolved last.
     aliased: bool,
+    /// What passes know of it from one run to the next.
+    pub(crate) memory: Memory,
 }
 
 // By hand: who makes a copy changes it, and the table of instructions need not move as soon as another one is made.
@@ -80,6 +83,7 @@ impl Clone for Function {
             values: self.values.clone(),
             spans: self.spans.clone(),
             aliased: self.aliased,
+            memory: self.memory.clone(),
         }
     }
 }
@@ -147,18 +151,17 @@ impl Function {
         if !std::mem::take(&mut self.aliased) {
             return;
         }
-        let values = &self.values;
-        let resolve = |v: &mut Value| {
-            while let ValueDef::Alias(w) = values[*v].1 {
-                *v = w;
-            }
-        };
         for b in &self.layout {
             for i in &self.blocks[*b].insts {
-                let d = &mut self.insts[*i];
-                d.args.iter_mut().for_each(resolve);
-                d.targets.iter_mut().flat_map(|t| t.args.iter_mut()).for_each(resolve);
+                resolve_all(&self.values, &mut self.insts[*i]);
             }
+        }
+    }
+    /// Rewrites the operands and branch arguments of one instruction so that none is an alias.
+    #[inline]
+    pub fn resolve_operands(&mut self, i: Inst) {
+        if self.aliased {
+            resolve_all(&self.values, &mut self.insts[i]);
         }
     }
     /// Adds a block at the end of the layout.
@@ -248,6 +251,13 @@ impl Function {
     /// What stays is renumbered in its order.
     pub fn compact(&mut self) {
         self.resolve_aliases();
+        let remembers = !self.memory.is_empty();
+        let mut was: Vec<(Inst, u64)> = Vec::new();
+        if remembers {
+            let mut kept: Vec<Inst> = self.ordered().map(|(_, i)| i).collect();
+            kept.sort_unstable();
+            was.extend(kept.into_iter().map(|i| (i, self.content(i))));
+        }
         let (insts, values) = (std::mem::take(&mut self.insts), std::mem::take(&mut self.values));
         let spans = std::mem::take(&mut self.spans);
         let mut kept: EntitySet<Inst> = EntitySet::with_capacity(insts.len());
@@ -298,17 +308,28 @@ impl Function {
                 *data = BlockData::default();
             }
         }
+        if remembers {
+            let is: Vec<u64> = self.insts.keys().map(|i| self.content(i)).collect();
+            self.memory = self.memory.renumbered(&was, &is);
+        }
+    }
+    fn content(&self, i: Inst) -> u64 {
+        let d = &self.insts[i];
+        d.results.first().map_or(0, |r| content(self, d, *r))
     }
     /// How often each value is used, by operands and branch arguments.
     pub fn use_counts(&self) -> SecondaryMap<Value, u32> {
         let mut n = SecondaryMap::new();
         n.resize(self.values.len());
-        let mut used = |v: &Value| n[if self.aliased { self.resolve(*v) } else { *v }] += 1;
         for b in &self.layout {
             for i in &self.blocks[*b].insts {
                 let d = &self.insts[*i];
-                d.args.iter().for_each(&mut used);
-                d.targets.iter().flat_map(|t| &t.args).for_each(&mut used);
+                for v in &d.args {
+                    n[self.resolve(*v)] += 1;
+                }
+                for v in d.targets.iter().flat_map(|t| &t.args) {
+                    n[self.resolve(*v)] += 1;
+                }
             }
         }
         n
@@ -320,4 +341,15 @@ impl Function {
         d.targets.iter().for_each(|t| all.extend_from_slice(&t.args));
         all
     }
+}
+
+/// Follows the aliases among an instruction's operands and branch arguments.
+fn resolve_all(values: &PrimaryMap<Value, (Type, ValueDef)>, d: &mut InstData) {
+    let resolve = |v: &mut Value| {
+        while let ValueDef::Alias(w) = values[*v].1 {
+            *v = w;
+        }
+    };
+    d.args.iter_mut().for_each(resolve);
+    d.targets.iter_mut().flat_map(|t| &mut t.args).for_each(resolve);
 }

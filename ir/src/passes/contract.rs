@@ -2,7 +2,7 @@
 //!
 //! A product is contracted only if that removes it: every use must be a sum that takes it in.
 
-use super::rewrite::{Action, rewrite};
+use super::rewrite::{Action, rewrite_of};
 use crate::entities::{Inst, Value};
 use crate::function::Function;
 use crate::opcode::Opcode;
@@ -45,7 +45,7 @@ pub fn run(func: &mut Function, how: FpContract, shared: bool) -> bool {
             served[d.args[n]] += 1;
         }
     }
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Fadd, Opcode::Fsub], |b, i| {
         let Some(n) = choice[i] else { return Action::Keep };
         let d = b.func.insts[i].clone();
         if served[d.args[n]] != uses[d.args[n]] {

@@ -8,7 +8,6 @@ use crate::entities::{Block, Inst, Value};
 use crate::function::Function;
 use crate::inst::{Imm, InstData, MemRef};
 use crate::opcode::{Effect, Opcode};
-use crate::passes::rewrite::resolve_operands;
 use crate::passes::simplify_cfg::drop_param;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
@@ -127,7 +126,7 @@ pub fn run(func: &mut Function) -> bool {
         let mut insts = std::mem::take(&mut func.blocks[block].insts);
         insts.retain(|i| {
             let inst = *i;
-            resolve_operands(func, inst);
+            func.resolve_operands(inst);
             let d = &func.insts[inst];
             let effect = d.op.effect();
             if effect == Effect::Write {

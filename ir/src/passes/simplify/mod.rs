@@ -9,8 +9,9 @@ mod vector;
 
 pub(crate) use vector::{LaneSource, trace};
 
-use super::algebra::{Class, Facts, Table};
-use super::rewrite::{Action, fold, make_const, rewrite, splat_bits};
+use super::algebra::{Class, DEPTH, Facts, Table};
+use super::rewrite::{Action, fold, make_const, rewrite_chosen, splat_bits};
+use super::settled::{Rememberer, Unsettled};
 use crate::builder::Builder;
 use crate::entities::{Inst, Value};
 use crate::function::Function;
@@ -19,6 +20,7 @@ use crate::numerics::Numerics;
 use crate::opcode::Opcode;
 use crate::types::{Scalar, Type};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 static EXACT: LazyLock<Table> = LazyLock::new(|| Table::of(&[Class::Exact]));
@@ -27,8 +29,12 @@ static EXACT: LazyLock<Table> = LazyLock::new(|| Table::of(&[Class::Exact]));
 pub fn run(func: &mut Function, numerics: &dyn Numerics, lanes_apart: bool) -> bool {
     func.resolve_aliases();
     let uses = func.use_counts();
-    let facts = Facts { numerics, uses: &uses, lanes_apart };
-    rewrite(func, |b, i| visit(b, i, &facts))
+    let facts = Facts { numerics, uses: &uses, lanes_apart, beyond: Cell::new(false) };
+    let under = (numerics.name(), lanes_apart);
+    let mut unsettled = Unsettled::new(func, Rememberer::Simplify, under, &uses, DEPTH, &facts.beyond);
+    let changed = rewrite_chosen(func, &mut unsettled, |b, i| visit(b, i, &facts));
+    unsettled.remember(func);
+    changed
 }
 
 fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
@@ -58,7 +64,7 @@ fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
         });
     let action = match special {
         Some(v) => Action::Replace(v),
-        None if vector::is_vector(b.func.insts[i].op) => vector::visit(b, i),
+        None if vector::is_vector(b.func.insts[i].op) => vector::visit(b, i, facts),
         None => EXACT.apply(b, i, facts),
     };
     match action {
@@ -166,7 +172,7 @@ fn select(b: &mut Builder, i: Inst, facts: &Facts) -> Option<Value> {
         let inner = s.args[1];
         return Some(b.select(c, inner, y));
     }
-    if last_of_tests(b.func, c, y) == Some(x) {
+    if last_of_tests(b.func, c, y, facts) == Some(x) {
         return Some(y);
     }
     common_operation(b, c, x, y, facts)
@@ -204,9 +210,10 @@ pub fn equality(func: &Function, c: Value) -> Option<(Value, u32)> {
 
 /// What a chain of selects gives where `c` holds, if `c` and all the chain's conditions ask whether one value is this or that
 /// constant: where `c` holds none of the others does.
-fn last_of_tests(func: &Function, c: Value, mut chain: Value) -> Option<Value> {
+fn last_of_tests(func: &Function, c: Value, mut chain: Value, facts: &Facts) -> Option<Value> {
     const LONGEST: usize = 16;
     let (v, k) = equality(func, c)?;
+    facts.beyond.set(true);
     for _ in 0..LONGEST {
         let Some(s) = func.def_if(chain, Opcode::Select) else { break };
         match equality(func, s.args[0]) {
