@@ -5,7 +5,7 @@ use crate::entities::*;
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::opcode::Opcode;
 use crate::passes::settled::{Memory, content};
-use crate::types::Type;
+use crate::types::{I1, Type};
 use cranelift_entity::packed_option::ReservedValue;
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
@@ -251,15 +251,10 @@ impl Function {
     /// What stays is renumbered in its order.
     pub fn compact(&mut self) {
         self.resolve_aliases();
-        let remembers = !self.memory.is_empty();
-        let mut was: Vec<(Inst, u64)> = Vec::new();
-        if remembers {
-            let mut kept: Vec<Inst> = self.ordered().map(|(_, i)| i).collect();
-            kept.sort_unstable();
-            was.extend(kept.into_iter().map(|i| (i, self.content(i))));
-        }
         let (insts, values) = (std::mem::take(&mut self.insts), std::mem::take(&mut self.values));
         let spans = std::mem::take(&mut self.spans);
+        let memory = std::mem::take(&mut self.memory);
+        let remembers = !memory.is_empty();
         let mut kept: EntitySet<Inst> = EntitySet::with_capacity(insts.len());
         let mut named: EntitySet<Value> = EntitySet::with_capacity(values.len());
         for b in &self.layout {
@@ -288,12 +283,18 @@ impl Function {
                 continue;
             }
             let new = self.insts.next_key();
+            // A result keeps its type.
+            let ty = d.results.first().map_or(I1, |r| self.ty(value[*r]));
+            let was = if remembers { content(&d, ty, |v| self.ty(value[v])) } else { 0 };
             for v in d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| &mut t.args)) {
                 *v = value[*v];
             }
             for (n, r) in d.results.iter_mut().enumerate() {
                 *r = value[*r];
                 self.values[*r].1 = ValueDef::Result(new, n as u16);
+            }
+            if remembers {
+                self.memory.renumber(&memory, i, was, content(&d, ty, |v| self.ty(v)));
             }
             inst[i] = self.insts.push(d);
             self.spans[new] = spans[i];
@@ -308,27 +309,20 @@ impl Function {
                 *data = BlockData::default();
             }
         }
-        if remembers {
-            let is: Vec<u64> = self.insts.keys().map(|i| self.content(i)).collect();
-            self.memory = self.memory.renumbered(&was, &is);
-        }
-    }
-    fn content(&self, i: Inst) -> u64 {
-        let d = &self.insts[i];
-        d.results.first().map_or(0, |r| content(self, d, *r))
     }
     /// How often each value is used, by operands and branch arguments.
     pub fn use_counts(&self) -> SecondaryMap<Value, u32> {
         let mut n = SecondaryMap::new();
         n.resize(self.values.len());
+        let resolve = |v: Value| if self.aliased { self.resolve(v) } else { v };
         for b in &self.layout {
             for i in &self.blocks[*b].insts {
                 let d = &self.insts[*i];
                 for v in &d.args {
-                    n[self.resolve(*v)] += 1;
+                    n[resolve(*v)] += 1;
                 }
                 for v in d.targets.iter().flat_map(|t| &t.args) {
-                    n[self.resolve(*v)] += 1;
+                    n[resolve(*v)] += 1;
                 }
             }
         }

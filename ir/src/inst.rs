@@ -118,6 +118,7 @@ pub enum Imm {
 
 impl Imm {
     /// Adds it to a hash. What is frequent is added as words: the derived implementation takes each part by itself.
+    #[inline]
     pub(crate) fn add_to(&self, h: &mut FxHasher) {
         match self {
             Imm::None => {}

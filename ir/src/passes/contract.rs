@@ -38,9 +38,8 @@ pub fn run(func: &mut Function, how: FpContract, shared: bool) -> bool {
         if !matches!(d.op, Opcode::Fadd | Opcode::Fsub) || d.precise || d.args[0] == d.args[1] {
             continue;
         }
-        let fit: Vec<usize> = (0..2).filter(|n| product(d.args[*n])).collect();
         // The product used least is the likeliest to disappear; of equals the second, so that chains stay chains.
-        if let Some(n) = fit.into_iter().min_by_key(|n| (uses[d.args[*n]], 1 - *n)) {
+        if let Some(n) = (0..2).filter(|n| product(d.args[*n])).min_by_key(|n| (uses[d.args[*n]], 1 - *n)) {
             choice[i] = Some(n);
             served[d.args[n]] += 1;
         }

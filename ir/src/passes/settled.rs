@@ -8,6 +8,7 @@ use super::rewrite::{Choice, Outcome};
 use crate::entities::{Inst, Value};
 use crate::function::Function;
 use crate::inst::InstData;
+use crate::types::Type;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use rustc_hash::FxHasher;
 use std::cell::Cell;
@@ -43,13 +44,13 @@ fn print(content: u64, shared: bool) -> u64 {
     (if shared { !content } else { content }) & !LEFT
 }
 
-/// What an instruction is: its operation and data, its operands and their types.
-pub(crate) fn content(func: &Function, d: &InstData, result: Value) -> u64 {
+/// What an instruction is: its operation and data, its operands and their types, to which `each` operand is shown.
+#[inline]
+pub(crate) fn content(d: &InstData, ty: Type, mut each: impl FnMut(Value) -> Type) -> u64 {
     let mut h = FxHasher::default();
-    let ty = func.ty(result);
     h.write_u32(u32::from_le_bytes([d.op as u8, ty.scalar as u8, ty.lanes, d.precise.into()]));
     for v in &d.args {
-        let ty = func.ty(*v);
+        let ty = each(*v);
         h.write_u64(u64::from(v.as_u32()) << 16 | u64::from(u16::from_le_bytes([ty.scalar as u8, ty.lanes])));
     }
     d.imm.add_to(&mut h);
@@ -71,23 +72,19 @@ impl Memory {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(|p| p.of.is_empty())
     }
-    /// What is remembered when a function is numbered anew: `was` tells what each instruction was in the old numbers, `is` in the new ones, in
-    /// the order of the new ones and by its old number.
-    pub(crate) fn renumbered(&self, was: &[(Inst, u64)], is: &[u64]) -> Memory {
-        let of = |prints: &Prints| {
-            let renumbered = |((old, was), is): (&(Inst, u64), &u64)| {
-                let known = prints.of.get(old.index()).copied().unwrap_or(0);
-                let shared = [false, true].into_iter().find(|shared| print(*was, *shared) == known & !LEFT);
-                shared.map_or(0, |shared| print(*is, shared) | known & LEFT)
-            };
-            Prints { under: prints.under, of: was.iter().zip(is).map(renumbered).collect() }
-        };
-        Memory(self.0.each_ref().map(of))
+    /// Remembers in the place of an instruction, which was `was`, the one that is numbered next and is `is`: the same in other numbers.
+    pub(crate) fn renumber(&mut self, old: &Memory, number: Inst, was: u64, is: u64) {
+        for (new, old) in self.0.iter_mut().zip(&old.0).filter(|(_, old)| !old.of.is_empty()) {
+            let known = old.of.get(number.index()).copied().unwrap_or(0);
+            let shared = [false, true].into_iter().find(|shared| print(was, *shared) == known & !LEFT);
+            new.of.push(shared.map_or(0, |shared| print(is, shared) | known & LEFT));
+            new.under = old.under;
+        }
     }
 }
 
 /// No change is so near that it matters.
-const FAR: u8 = u8::MAX;
+const FAR: u8 = u8::MAX - 1;
 
 /// The instructions that a pass has to look at.
 pub(crate) struct Unsettled<'a> {
@@ -126,8 +123,17 @@ impl<'a> Unsettled<'a> {
     pub(crate) fn remember(self, func: &mut Function) {
         func.memory.0[self.who as usize] = self.prints;
     }
-    fn print(&self, func: &Function, d: &InstData, result: Value) -> u64 {
-        print(content(func, d, result), self.uses[result] > 1)
+    /// An instruction's print, and how many steps back from it something changed in what makes its operands.
+    #[inline]
+    fn look(&self, func: &Function, d: &InstData, result: Value) -> (u64, u8) {
+        let mut near = FAR;
+        let content = content(d, func.ty(result), |v| {
+            // What the pass itself made is new.
+            let made = self.near.get(v.index()).copied().unwrap_or(0);
+            near = near.min(made + 1);
+            func.ty(v)
+        });
+        (print(content, self.uses[result] > 1), near)
     }
 }
 
@@ -135,15 +141,18 @@ impl Choice for Unsettled<'_> {
     fn asks(&mut self, func: &Function, i: Inst) -> bool {
         let d = &func.insts[i];
         let [result] = d.results[..] else { return false };
-        self.now = self.print(func, d, result);
+        let (now, mut near) = self.look(func, d, result);
         let was = self.prints.of[i.index()];
-        let mut near = if was & !LEFT == self.now { FAR } else { 0 };
-        for v in &d.args {
-            // What the pass itself made is new.
-            let made = self.near.get(v.index()).copied().unwrap_or(0);
-            near = near.min(made.saturating_add(1));
+        if was & !LEFT != now {
+            near = 0;
         }
         self.near[result.index()] = near;
+        if d.args.is_empty() {
+            // Nothing becomes of these by themselves.
+            self.prints.of[i.index()] = now;
+            return false;
+        }
+        self.now = now;
         self.beyond.set(false);
         was & LEFT == 0 || near <= self.depth
     }
@@ -154,7 +163,7 @@ impl Choice for Unsettled<'_> {
             Outcome::Changed => {
                 let d = &func.insts[i];
                 if let [result] = d.results[..] {
-                    self.prints.of[i.index()] = self.print(func, d, result);
+                    self.prints.of[i.index()] = self.look(func, d, result).0;
                     self.near[result.index()] = 0;
                 }
             }

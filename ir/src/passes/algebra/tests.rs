@@ -9,6 +9,7 @@ use crate::inst::Imm;
 use crate::numerics::{Reference, to_f32};
 use crate::passes::rewrite::{Action, rewrite};
 use crate::types::{Scalar, Type};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 struct Rng(u64);

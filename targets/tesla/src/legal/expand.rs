@@ -746,22 +746,20 @@ pub fn sweep(func: &mut Function) {
         let mut changed = false;
         // Backwards, so that a chain goes in one walk.
         for b in func.layout.clone().into_iter().rev() {
-            let mut kept = std::mem::take(&mut func.blocks[b].insts);
-            let mut dead = Vec::new();
-            for i in kept.iter().rev() {
-                let d = &func.insts[*i];
+            let insts = std::mem::take(&mut func.blocks[b].insts);
+            let mut kept = Vec::with_capacity(insts.len());
+            for i in insts.into_iter().rev() {
+                let d = &func.insts[i];
                 if d.op.is_removable() && d.results.iter().all(|r| uses[*r] == 0) {
                     for a in &d.args {
                         uses[func.resolve(*a)] -= 1;
                     }
-                    dead.push(*i);
+                    changed = true;
+                } else {
+                    kept.push(i);
                 }
             }
-            if !dead.is_empty() {
-                changed = true;
-                let gone: std::collections::BTreeSet<_> = dead.into_iter().collect();
-                kept.retain(|i| !gone.contains(i));
-            }
+            kept.reverse();
             func.blocks[b].insts = kept;
         }
         if !changed {

@@ -166,9 +166,10 @@ pub(crate) fn shape(mut m: Module, options: &Options, trace: &mut Trace) -> Resu
     let clean = PassOptions { numerics: &crate::legal::numerics::TeslaNumerics, ..passes };
     if passes.level > 0 {
         passes::sequence(&mut m, &["gvn", "dce"], &clean);
+    } else {
+        m.main_mut().resolve_aliases();
+        crate::legal::expand::sweep(m.main_mut());
     }
-    m.main_mut().resolve_aliases();
-    crate::legal::expand::sweep(m.main_mut());
     trace.module(Phase::Legal, &m);
     Ok(Prepared { module: m, structure })
 }
