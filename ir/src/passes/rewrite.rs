@@ -72,10 +72,10 @@ pub(crate) fn rewrite_chosen(func: &mut Function, choice: &mut impl Choice, mut 
 
 /// As [`rewrite`], but visits instructions of these operations only; nothing happens where there are none.
 pub fn rewrite_of(func: &mut Function, ops: &[Opcode], mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
-    // Operations as bits of a set: this is asked of every instruction.
-    const { assert!(Opcode::ALL.len() <= u128::BITS as usize) };
-    let set = ops.iter().fold(0u128, |set, op| set | 1 << *op as u32);
-    let mut asked = |f: &Function, i: Inst| set >> f.insts[i].op as u32 & 1 == 1;
+    // This is asked of every instruction.
+    let mut wants = [false; Opcode::ALL.len()];
+    ops.iter().for_each(|op| wants[*op as usize] = true);
+    let mut asked = |f: &Function, i: Inst| wants[f.insts[i].op as usize];
     let mut wanted: EntitySet<Block> = EntitySet::new();
     wanted.extend(func.layout.iter().copied().filter(|b| func.blocks[*b].insts.iter().any(|i| asked(func, *i))));
     if wanted.is_empty() {

@@ -166,12 +166,12 @@ impl Table {
     pub fn apply(&self, b: &mut Builder, i: Inst, facts: &Facts) -> Action {
         let d = &b.func.insts[i];
         let (op, precise) = (d.op, d.precise);
-        let [result] = d.results[..] else { return Action::Keep };
         let rows = &self.0[op as usize];
         let mut made = [None; 4];
         if rows.all.is_empty() || d.args.len() > made.len() {
             return Action::Keep;
         }
+        let [result] = d.results[..] else { return Action::Keep };
         for (m, v) in made.iter_mut().zip(&d.args) {
             *m = Some(maker_of(b.func.def_inst(*v).map(|i| b.func.insts[i].op)));
         }

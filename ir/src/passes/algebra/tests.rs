@@ -284,3 +284,16 @@ fn no_row_looks_further_than_it_says() {
         assert!(args.iter().all(|a| depth(a) <= DEPTH), "{}", rule.text);
     }
 }
+
+#[test]
+fn names_are_letters() {
+    fn check(term: &Term, rule: &Rule) {
+        match term {
+            Term::Name(name) | Term::As(name, _) if name.len() != 1 => panic!("{}: {name}", rule.text),
+            Term::As(_, inner) => check(inner, rule),
+            Term::Op { args, .. } => args.iter().for_each(|a| check(a, rule)),
+            _ => {}
+        }
+    }
+    rules().for_each(|rule| [&rule.from, &rule.to].into_iter().for_each(|term| check(term, rule)));
+}

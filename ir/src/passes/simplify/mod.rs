@@ -41,22 +41,30 @@ fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
     let d = &b.func.insts[i];
     let [result] = d.results[..] else { return Action::Keep };
     let ty = b.func.ty(result);
-    // Most rewrites want an operand that a certain operation made: a bit for each that made one.
-    let made = d.args.iter().filter_map(|v| b.func.def_inst(*v)).fold(0u128, |set, i| set | 1 << b.func.insts[i].op as u32);
-    let made_by = |op: Opcode| made >> op as u32 & 1 == 1;
-    if (d.args.is_empty() || made_by(Opcode::Const))
+    // Most rewrites want an operand that a certain operation made.
+    let [mut by_const, mut by_undef, mut by_splat, mut by_select] = [false; 4];
+    for made in d.args.iter().filter_map(|v| b.func.def_inst(*v)) {
+        match b.func.insts[made].op {
+            Opcode::Const => by_const = true,
+            Opcode::Undef => by_undef = true,
+            Opcode::Splat => by_splat = true,
+            Opcode::Select => by_select = true,
+            _ => {}
+        }
+    }
+    if (d.args.is_empty() || by_const)
         && let Some(bits) = fold(b.func, facts.numerics, d, ty)
     {
         make_const(b.func, i, bits);
         return Action::Changed;
     }
     b.precise = d.precise;
-    let special = made_by(Opcode::Undef)
+    let special = by_undef
         .then(|| undefined::visit(b, i, facts))
         .flatten()
-        .or_else(|| made_by(Opcode::Splat).then(|| on_splats(b, i, result)).flatten())
-        .or_else(|| made_by(Opcode::Const).then(|| constants_right(b, i)).flatten())
-        .or_else(|| made_by(Opcode::Select).then(|| over_choice(b, i, facts)).flatten())
+        .or_else(|| by_splat.then(|| on_splats(b, i, result)).flatten())
+        .or_else(|| by_const.then(|| constants_right(b, i)).flatten())
+        .or_else(|| by_select.then(|| over_choice(b, i, facts)).flatten())
         .or_else(|| match b.func.insts[i].op {
             Opcode::Select => select(b, i, facts),
             Opcode::Bitcast | Opcode::Fcvt => conversion(b, i),

@@ -465,8 +465,8 @@ impl Scalarise<'_> {
 
     fn inst(&mut self, i: Inst) -> Result<(), CompileError> {
         use Opcode::*;
-        let d = self.old.insts[i].clone();
-        let span = self.old.spans[i];
+        let old = self.old;
+        let (d, span) = (&old.insts[i], old.spans[i]);
         let result = d.results.first().copied();
         let ty = result.map_or(I32, |r| self.old.ty(r));
         let set = |s: &mut Self, l: Lanes| {
@@ -574,20 +574,23 @@ impl Scalarise<'_> {
                 }
                 set(self, out);
             }
-            Tex => self.texture(&d, span)?,
+            Tex => self.texture(d, span)?,
             Call => return Err(CompileError::unsupported("T0010", span, "a call remains that could not be inlined")),
             Jump | BrIf | Switch | Return | Kill | Unreachable => {
                 let args: SmallVec<[Value; 4]> = d.args.iter().flat_map(|a| self.lanes(*a)).collect();
                 let targets = d.targets.iter().map(|t| self.call(t)).collect::<Result<_, _>>()?;
-                let data = InstData { args, targets, results: SmallVec::new(), ..d };
+                let data = InstData { args, targets, results: SmallVec::new(), ..d.clone() };
                 self.ex.push(data, None);
             }
             _ => {
                 let lanes = ty.lanes as usize;
-                let args: Vec<Lanes> = d.args.iter().map(|a| self.lanes(*a)).collect();
                 let mut out = Lanes::new();
                 for n in 0..lanes {
-                    let a: SmallVec<[Value; 4]> = args.iter().map(|l| l[if l.len() > 1 { n } else { 0 }]).collect();
+                    let lane = |v: &Value| {
+                        let l = &self.map[old.resolve(*v)];
+                        l[if l.len() > 1 { n } else { 0 }]
+                    };
+                    let a: SmallVec<[Value; 4]> = d.args.iter().map(lane).collect();
                     let from = d.args.first().map_or(ty.lane(), |v| self.old.ty(*v).lane());
                     let v = self.ex.operation(d.op, &d.imm, from, ty.lane(), &a, span)?;
                     out.push(v);
