@@ -98,14 +98,17 @@ impl Function {
         self.layout.first().copied()
     }
     /// A value's type.
+    #[inline]
     pub fn ty(&self, v: Value) -> Type {
         self.values[v].0
     }
     /// A value's definition, through aliases.
+    #[inline]
     pub fn def(&self, v: Value) -> ValueDef {
         self.values[self.resolve(v)].1
     }
     /// The instruction that defines a value, if one does.
+    #[inline]
     pub fn def_inst(&self, v: Value) -> Option<Inst> {
         match self.def(v) {
             ValueDef::Result(i, _) => Some(i),
@@ -113,10 +116,12 @@ impl Function {
         }
     }
     /// The defining instruction's data if its operation is `op`.
+    #[inline]
     pub fn def_if(&self, v: Value, op: Opcode) -> Option<&InstData> {
         self.def_inst(v).map(|i| &self.insts[i]).filter(|d| d.op == op)
     }
     /// The bits of a constant value.
+    #[inline]
     pub fn const_bits(&self, v: Value) -> Option<[u32; 4]> {
         match self.def_if(v, Opcode::Const)?.imm {
             Imm::Const(bits) => Some(bits),
@@ -124,10 +129,12 @@ impl Function {
         }
     }
     /// The single result of an instruction.
+    #[inline]
     pub fn result(&self, i: Inst) -> Option<Value> {
         self.insts[i].results.first().copied()
     }
     /// Follows aliases.
+    #[inline]
     pub fn resolve(&self, mut v: Value) -> Value {
         while let ValueDef::Alias(w) = self.values[v].1 {
             v = w;

@@ -59,6 +59,7 @@ impl Table {
 }
 
 /// Whether the first two operands stand the other way round in the form that is compared: that with the lower one first, where that is as good.
+#[inline]
 fn is_turned(d: &InstData) -> bool {
     (d.op.is_commutative() || matches!(d.op, Opcode::Fcmp | Opcode::Icmp)) && d.args[0] > d.args[1]
 }
@@ -72,6 +73,7 @@ fn turned(imm: &Imm) -> Imm {
     }
 }
 
+#[inline]
 fn hash(func: &Function, d: &InstData, result: Value) -> u64 {
     let mut h = FxHasher::default();
     let ty = func.ty(result);

@@ -68,22 +68,23 @@ pub(super) fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
     if d.op == Build && d.args.first() != d.args.last() && d.args.first().is_some_and(|v| b.func.def_if(*v, Extract).is_none()) {
         return Action::Keep;
     }
-    let d = d.clone();
     let Some(result) = b.func.result(i) else { return Action::Keep };
     let ty = b.func.ty(result);
+    if let (Extract, Imm::Lane(n)) = (d.op, &d.imm) {
+        let (from, n) = (d.args[0], *n);
+        if b.func.ty(from).lanes == 1 {
+            return Action::Replace(from);
+        }
+        return match trace_far(b.func, from, n, &facts.beyond) {
+            LaneSource::Scalar(v) => Action::Replace(v),
+            LaneSource::Const(c) => Action::Replace(b.splat_const(ty, c)),
+            LaneSource::Lane(v, lane) if (v, lane) != (from, n) => Action::Replace(b.extract(v, lane)),
+            LaneSource::Lane(..) => Action::Keep,
+        };
+    }
+    let d = d.clone();
     match (d.op, &d.imm) {
         (Splat, _) if ty.lanes == 1 => Action::Replace(d.args[0]),
-        (Extract, Imm::Lane(n)) => {
-            if b.func.ty(d.args[0]).lanes == 1 {
-                return Action::Replace(d.args[0]);
-            }
-            match trace_far(b.func, d.args[0], *n, &facts.beyond) {
-                LaneSource::Scalar(v) => Action::Replace(v),
-                LaneSource::Const(c) => Action::Replace(b.splat_const(ty, c)),
-                LaneSource::Lane(v, lane) if (v, lane) != (d.args[0], *n) => Action::Replace(b.extract(v, lane)),
-                LaneSource::Lane(..) => Action::Keep,
-            }
-        }
         (Build, _) => {
             if d.args.iter().all(|a| *a == d.args[0]) {
                 return Action::Replace(b.splat(d.args[0], ty.lanes));
