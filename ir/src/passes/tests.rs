@@ -239,3 +239,25 @@ fn memory_changes_nothing() {
     }
     assert!(spared > 0);
 }
+
+/// What changes in front of an operand is seen from the instruction that was left as it was.
+#[test]
+fn memory_sees_changes_in_front_of_operands() {
+    use crate::types::F32;
+    use crate::{Builder, Function, Opcode};
+    let mut f = Function::new("f");
+    let block = f.add_block();
+    let p = f.add_param(block, F32);
+    let mut b = Builder::new(&mut f, block);
+    let sum = b.ins(Opcode::Fadd, &[p, p]);
+    let negative = b.ins(Opcode::Fneg, &[sum]);
+    b.ret(&[negative]);
+    assert!(!simplify::run(&mut f, &Reference, true));
+    assert!(f.memory.settled() > 0);
+    let made = f.def_inst(sum).expect("an instruction");
+    f.insts[made].op = Opcode::Fneg;
+    f.insts[made].args.truncate(1);
+    assert!(simplify::run(&mut f, &Reference, true));
+    let last = f.terminator(block).expect("an end");
+    assert_eq!(f.insts[last].args[..], [p]);
+}
