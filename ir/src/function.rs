@@ -4,7 +4,8 @@ use crate::diag::Span;
 use crate::entities::*;
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::opcode::Opcode;
-use crate::types::Type;
+use crate::passes::settled::{Memory, content};
+use crate::types::{I1, Type};
 use cranelift_entity::packed_option::ReservedValue;
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
@@ -63,6 +64,8 @@ pub struct Function {
     pub spans: SecondaryMap<Inst, Span>,
     /// Whether a value was replaced since aliases were resolved last.
     aliased: bool,
+    /// What passes know of it from one run to the next.
+    pub(crate) memory: Memory,
 }
 
 // By hand: who makes a copy changes it, and the table of instructions need not move as soon as another one is made.
@@ -80,6 +83,7 @@ impl Clone for Function {
             values: self.values.clone(),
             spans: self.spans.clone(),
             aliased: self.aliased,
+            memory: self.memory.clone(),
         }
     }
 }
@@ -94,14 +98,17 @@ impl Function {
         self.layout.first().copied()
     }
     /// A value's type.
+    #[inline]
     pub fn ty(&self, v: Value) -> Type {
         self.values[v].0
     }
     /// A value's definition, through aliases.
+    #[inline]
     pub fn def(&self, v: Value) -> ValueDef {
         self.values[self.resolve(v)].1
     }
     /// The instruction that defines a value, if one does.
+    #[inline]
     pub fn def_inst(&self, v: Value) -> Option<Inst> {
         match self.def(v) {
             ValueDef::Result(i, _) => Some(i),
@@ -109,10 +116,12 @@ impl Function {
         }
     }
     /// The defining instruction's data if its operation is `op`.
+    #[inline]
     pub fn def_if(&self, v: Value, op: Opcode) -> Option<&InstData> {
         self.def_inst(v).map(|i| &self.insts[i]).filter(|d| d.op == op)
     }
     /// The bits of a constant value.
+    #[inline]
     pub fn const_bits(&self, v: Value) -> Option<[u32; 4]> {
         match self.def_if(v, Opcode::Const)?.imm {
             Imm::Const(bits) => Some(bits),
@@ -120,10 +129,12 @@ impl Function {
         }
     }
     /// The single result of an instruction.
+    #[inline]
     pub fn result(&self, i: Inst) -> Option<Value> {
         self.insts[i].results.first().copied()
     }
     /// Follows aliases.
+    #[inline]
     pub fn resolve(&self, mut v: Value) -> Value {
         while let ValueDef::Alias(w) = self.values[v].1 {
             v = w;
@@ -147,18 +158,17 @@ impl Function {
         if !std::mem::take(&mut self.aliased) {
             return;
         }
-        let values = &self.values;
-        let resolve = |v: &mut Value| {
-            while let ValueDef::Alias(w) = values[*v].1 {
-                *v = w;
-            }
-        };
         for b in &self.layout {
             for i in &self.blocks[*b].insts {
-                let d = &mut self.insts[*i];
-                d.args.iter_mut().for_each(resolve);
-                d.targets.iter_mut().flat_map(|t| t.args.iter_mut()).for_each(resolve);
+                resolve_all(&self.values, &mut self.insts[*i]);
             }
+        }
+    }
+    /// Rewrites the operands and branch arguments of one instruction so that none is an alias.
+    #[inline]
+    pub fn resolve_operands(&mut self, i: Inst) {
+        if self.aliased {
+            resolve_all(&self.values, &mut self.insts[i]);
         }
     }
     /// Adds a block at the end of the layout.
@@ -250,6 +260,8 @@ impl Function {
         self.resolve_aliases();
         let (insts, values) = (std::mem::take(&mut self.insts), std::mem::take(&mut self.values));
         let spans = std::mem::take(&mut self.spans);
+        let memory = std::mem::take(&mut self.memory);
+        let remembers = !memory.is_empty();
         let mut kept: EntitySet<Inst> = EntitySet::with_capacity(insts.len());
         let mut named: EntitySet<Value> = EntitySet::with_capacity(values.len());
         for b in &self.layout {
@@ -278,12 +290,18 @@ impl Function {
                 continue;
             }
             let new = self.insts.next_key();
+            // A result keeps its type.
+            let ty = d.results.first().map_or(I1, |r| self.ty(value[*r]));
+            let was = if remembers { content(&d, ty, |v| self.ty(value[v])) } else { 0 };
             for v in d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| &mut t.args)) {
                 *v = value[*v];
             }
             for (n, r) in d.results.iter_mut().enumerate() {
                 *r = value[*r];
                 self.values[*r].1 = ValueDef::Result(new, n as u16);
+            }
+            if remembers {
+                self.memory.renumber(&memory, i, was, content(&d, ty, |v| self.ty(v)));
             }
             inst[i] = self.insts.push(d);
             self.spans[new] = spans[i];
@@ -303,12 +321,16 @@ impl Function {
     pub fn use_counts(&self) -> SecondaryMap<Value, u32> {
         let mut n = SecondaryMap::new();
         n.resize(self.values.len());
-        let mut used = |v: &Value| n[if self.aliased { self.resolve(*v) } else { *v }] += 1;
+        let resolve = |v: Value| if self.aliased { self.resolve(v) } else { v };
         for b in &self.layout {
             for i in &self.blocks[*b].insts {
                 let d = &self.insts[*i];
-                d.args.iter().for_each(&mut used);
-                d.targets.iter().flat_map(|t| &t.args).for_each(&mut used);
+                for v in &d.args {
+                    n[resolve(*v)] += 1;
+                }
+                for v in d.targets.iter().flat_map(|t| &t.args) {
+                    n[resolve(*v)] += 1;
+                }
             }
         }
         n
@@ -320,4 +342,15 @@ impl Function {
         d.targets.iter().for_each(|t| all.extend_from_slice(&t.args));
         all
     }
+}
+
+/// Follows the aliases among an instruction's operands and branch arguments.
+fn resolve_all(values: &PrimaryMap<Value, (Type, ValueDef)>, d: &mut InstData) {
+    let resolve = |v: &mut Value| {
+        while let ValueDef::Alias(w) = values[*v].1 {
+            *v = w;
+        }
+    };
+    d.args.iter_mut().for_each(resolve);
+    d.targets.iter_mut().flat_map(|t| &mut t.args).for_each(resolve);
 }

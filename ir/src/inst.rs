@@ -2,7 +2,9 @@
 
 use crate::entities::*;
 use crate::opcode::Opcode;
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 use std::ops::RangeInclusive;
 
 /// An instruction: operation, operands, immediate data, branch targets, results.
@@ -112,6 +114,22 @@ pub enum Imm {
     Cases(Box<[u32]>),
     /// The name of a machine operation (`tesla.preex2`).
     Ext(Box<str>),
+}
+
+impl Imm {
+    /// Adds it to a hash. What is frequent is added as words: the derived implementation takes each part by itself.
+    #[inline]
+    pub(crate) fn add_to(&self, h: &mut FxHasher) {
+        match self {
+            Imm::None => {}
+            Imm::Const([a, b, c, d]) => {
+                h.write_u64(u64::from(*a) << 32 | u64::from(*b));
+                h.write_u64(u64::from(*c) << 32 | u64::from(*d));
+            }
+            Imm::Lane(n) => h.write_u8(*n),
+            other => other.hash(h),
+        }
+    }
 }
 
 /// A variable that memory operations name.

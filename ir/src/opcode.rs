@@ -64,6 +64,7 @@ macro_rules! opcodes {
             /// How the result type is found.
             pub const fn rule(self) -> ResultRule { match self { $($(Opcode::$variant => ResultRule::$rule,)*)* } }
             /// What it does besides computing.
+            #[inline]
             pub const fn effect(self) -> Effect { match self { $($(Opcode::$variant => Effect::$effect,)*)* } }
             /// Semantics in a line or two, as printed in `docs/ir.md`.
             pub const fn doc(self) -> &'static str { match self { $($(Opcode::$variant => $doc,)*)* } }
@@ -214,14 +215,17 @@ impl Opcode {
         Opcode::ALL.iter().copied().find(|o| o.name() == name)
     }
     /// Whether this operation ends a block.
+    #[inline]
     pub const fn is_terminator(self) -> bool {
         matches!(self.effect(), Effect::Terminator)
     }
     /// Whether this may be removed when its results are unused.
+    #[inline]
     pub const fn is_removable(self) -> bool {
         matches!(self.effect(), Effect::Pure | Effect::Convergent | Effect::Read)
     }
     /// Whether exchanging the first two operands changes nothing.
+    #[inline]
     pub const fn is_commutative(self) -> bool {
         use Opcode::*;
         matches!(

@@ -4,8 +4,8 @@ use crate::entities::{Block, Inst};
 use crate::function::Function;
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::opcode::Opcode;
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::ReservedValue;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use smallvec::SmallVec;
 
 /// A control-flow edge: the block that branches and which of its targets is meant.
@@ -33,24 +33,7 @@ impl Cfg {
         let mut cfg = Cfg { index: SecondaryMap::with_default(u32::MAX), ..Cfg::default() };
         let Some(entry) = func.entry() else { return cfg };
         cfg.index.resize(func.blocks.len());
-        // `index` doubles as the visited mark until the final numbers are known. Successors are visited last to first,
-        // so that the reverse of the post-order keeps the source's order of branches.
-        let mut stack: Vec<(Block, usize)> = vec![(entry, func.successors(entry).len())];
-        cfg.index[entry] = 0;
-        while let Some((b, left)) = stack.last_mut() {
-            if *left == 0 {
-                cfg.rpo.push(*b);
-                stack.pop();
-                continue;
-            }
-            *left -= 1;
-            let s = func.successors(*b)[*left].block;
-            if cfg.index[s] == u32::MAX {
-                cfg.index[s] = 0;
-                stack.push((s, func.successors(s).len()));
-            }
-        }
-        cfg.rpo.reverse();
+        cfg.rpo = reverse_post_order(func);
         let mut next = vec![0u32; func.blocks.len() + 1];
         for (n, b) in cfg.rpo.iter().enumerate() {
             cfg.index[*b] = n as u32;
@@ -82,6 +65,11 @@ impl Cfg {
     pub fn is_reachable(&self, b: Block) -> bool {
         self.index[b] != u32::MAX
     }
+    /// Whether some way leads back to a block on it: only then there are loops.
+    pub fn has_cycle(&self, func: &Function) -> bool {
+        let back = |(n, b): (usize, &Block)| func.successors(*b).iter().any(|t| self.index[t.block] as usize <= n);
+        self.rpo.iter().enumerate().any(back)
+    }
     /// Edges into a block from reachable blocks; one per branch target, so a block may appear twice.
     pub fn preds(&self, b: Block) -> &[Edge] {
         // Blocks that were made later have none.
@@ -100,6 +88,34 @@ impl Cfg {
         let targets = func.successors(e.from);
         targets.len() > 1 && targets.get(e.target as usize).is_some_and(|t| self.preds(t.block).len() > 1)
     }
+}
+
+/// The blocks that the entry reaches, every block after its dominators.
+pub(crate) fn reverse_post_order(func: &Function) -> Vec<Block> {
+    // Frequent, and nothing to find.
+    if func.layout.len() < 2 {
+        return func.layout.clone();
+    }
+    let mut order = Vec::with_capacity(func.layout.len());
+    let mut seen = vec![false; func.blocks.len()];
+    // Successors are visited last to first, so that the reverse of the post-order keeps the source's order of branches.
+    let visit = |b: Block| (b, func.successors(b));
+    let entry = func.layout[0];
+    seen[entry.index()] = true;
+    let mut stack: Vec<(Block, &[BlockCall])> = vec![visit(entry)];
+    while let Some((b, left)) = stack.last_mut() {
+        let Some((next, rest)) = left.split_last() else {
+            order.push(*b);
+            stack.pop();
+            continue;
+        };
+        *left = rest;
+        if !std::mem::replace(&mut seen[next.block.index()], true) {
+            stack.push(visit(next.block));
+        }
+    }
+    order.reverse();
+    order
 }
 
 /// Puts a block that only jumps on every critical edge. Returns whether there was one.

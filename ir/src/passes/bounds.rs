@@ -23,16 +23,20 @@ pub fn run(module: &mut Module) -> bool {
         }
         let ranges = Ranges::new(module, func);
         changed |= rewrite(&mut module.functions[id], |b, i| {
+            let op = b.func.insts[i].op;
+            if op == Opcode::Uniform {
+                return constant_part(b, &ranges, i);
+            }
+            if op != Opcode::Icmp && !is_candidate(op) {
+                return Action::Keep;
+            }
             let d = b.func.insts[i].clone();
             let Some(result) = d.results.first().copied() else { return Action::Keep };
             let block = b.block;
-            if d.op == Opcode::Uniform {
-                return constant_part(b, &ranges, i);
-            }
-            if d.op == Opcode::Icmp {
+            if op == Opcode::Icmp {
                 return compare(b, &ranges, block, &d, result);
             }
-            if b.func.ty(result).scalar != Scalar::I32 || !is_candidate(d.op) {
+            if b.func.ty(result).scalar != Scalar::I32 {
                 return Action::Keep;
             }
             let (x, y) = (ranges.range_at(d.args[0], block), ranges.range_at(d.args[1], block));

@@ -61,7 +61,7 @@ fn merge(func: &mut Function, natures: &SecondaryMap<FuncId, Nature>) -> bool {
     let mut changed = false;
     for b in dom.preorder().collect::<Vec<_>>() {
         for i in func.blocks[b].insts.clone() {
-            super::rewrite::resolve_operands(func, i);
+            func.resolve_operands(i);
             let d = &func.insts[i];
             let (Opcode::Call, Imm::Func(f)) = (d.op, &d.imm) else { continue };
             if natures[*f] == Nature::Effects {

@@ -32,6 +32,9 @@ pub fn run(func: &mut Function) -> bool {
     for _ in 0..4 {
         func.resolve_aliases();
         let found = products(func);
+        if found.values().all(Option::is_none) {
+            break;
+        }
         let changed = rewrite(func, |b, i| match &found[i] {
             Some(p) => Action::Replace(p.build(b)),
             None => Action::Keep,

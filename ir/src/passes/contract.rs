@@ -2,7 +2,7 @@
 //!
 //! A product is contracted only if that removes it: every use must be a sum that takes it in.
 
-use super::rewrite::{Action, rewrite};
+use super::rewrite::{Action, rewrite_of};
 use crate::entities::{Inst, Value};
 use crate::function::Function;
 use crate::opcode::Opcode;
@@ -38,14 +38,13 @@ pub fn run(func: &mut Function, how: FpContract, shared: bool) -> bool {
         if !matches!(d.op, Opcode::Fadd | Opcode::Fsub) || d.precise || d.args[0] == d.args[1] {
             continue;
         }
-        let fit: Vec<usize> = (0..2).filter(|n| product(d.args[*n])).collect();
         // The product used least is the likeliest to disappear; of equals the second, so that chains stay chains.
-        if let Some(n) = fit.into_iter().min_by_key(|n| (uses[d.args[*n]], 1 - *n)) {
+        if let Some(n) = (0..2).filter(|n| product(d.args[*n])).min_by_key(|n| (uses[d.args[*n]], 1 - *n)) {
             choice[i] = Some(n);
             served[d.args[n]] += 1;
         }
     }
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Fadd, Opcode::Fsub], |b, i| {
         let Some(n) = choice[i] else { return Action::Keep };
         let d = b.func.insts[i].clone();
         if served[d.args[n]] != uses[d.args[n]] {

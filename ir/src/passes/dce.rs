@@ -1,28 +1,30 @@
 //! Dead code: instructions whose results nobody needs, block parameters without readers, unreachable blocks, stores into
 //! local arrays that are never read, outputs that are overwritten at once, and local arrays that are no longer named.
 
-use crate::analysis::Cfg;
+use crate::analysis::cfg::reverse_post_order;
 use crate::entities::{Block, Inst, Local, Value};
 use crate::function::{Function, ValueDef};
 use crate::inst::{Imm, MemRef};
 use crate::opcode::Opcode;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 
 /// Runs the pass.
 pub fn run(func: &mut Function) -> bool {
-    let mut changed = drop_unreachable(func);
+    let changed = drop_unreachable(func);
     func.resolve_aliases();
-    changed |= overwritten_outputs(func);
-    changed |= sweep(func);
-    changed
+    changed | sweep(func)
 }
 
 /// Removes blocks that the entry does not reach from the layout.
 pub fn drop_unreachable(func: &mut Function) -> bool {
-    let cfg = Cfg::new(func);
-    let before = func.layout.len();
-    func.layout.retain(|b| cfg.is_reachable(*b));
-    before != func.layout.len()
+    let reached = reverse_post_order(func);
+    if reached.len() == func.layout.len() {
+        return false;
+    }
+    let mut there: EntitySet<Block> = EntitySet::new();
+    there.extend(reached);
+    func.layout.retain(|b| there.contains(*b));
+    true
 }
 
 fn local_of(func: &Function, i: Inst) -> Option<Local> {
@@ -32,65 +34,109 @@ fn local_of(func: &Function, i: Inst) -> Option<Local> {
     }
 }
 
+/// What is needed, as far as it is known.
+struct Live<'a> {
+    func: &'a Function,
+    insts: Vec<bool>,
+    params: EntitySet<Value>,
+    /// What needs its operands yet, and parameters of blocks that need their values.
+    work: Vec<Inst>,
+    joins: Vec<(Block, usize)>,
+    /// Where each block's parameters get their values: branches and places among their targets.
+    edges: SecondaryMap<Block, Vec<(Inst, usize)>>,
+}
+
+impl Live<'_> {
+    fn inst(&mut self, i: Inst) {
+        if !std::mem::replace(&mut self.insts[i.index()], true) {
+            self.work.push(i);
+        }
+    }
+    fn value(&mut self, v: Value) {
+        match self.func.def(v) {
+            ValueDef::Result(i, _) => self.inst(i),
+            ValueDef::Param(b, n) if self.params.insert(v) => self.joins.push((b, n.into())),
+            ValueDef::Param(..) => {}
+            ValueDef::Alias(_) => {}
+        }
+    }
+}
+
 fn sweep(func: &mut Function) -> bool {
-    let mut live: EntitySet<Inst> = EntitySet::with_capacity(func.insts.len());
-    let mut live_params: EntitySet<Value> = EntitySet::new();
+    let mut live = Live {
+        func,
+        insts: vec![false; func.insts.len()],
+        params: EntitySet::new(),
+        work: Vec::new(),
+        joins: Vec::new(),
+        edges: SecondaryMap::new(),
+    };
     let mut read: EntitySet<Local> = EntitySet::new();
     let mut stores: SecondaryMap<Local, Vec<Inst>> = SecondaryMap::new();
-    let mut edges: SecondaryMap<Block, Vec<(Inst, usize)>> = SecondaryMap::new();
-    let mut work: Vec<Value> = Vec::new();
-    let mut roots: Vec<Inst> = Vec::new();
-    for (_, i) in func.ordered() {
-        let d = &func.insts[i];
-        for (n, t) in d.targets.iter().enumerate() {
-            edges[t.block].push((i, n));
-        }
-        if d.op == Opcode::LocalStore {
-            if let Some(l) = local_of(func, i) {
-                stores[l].push(i);
+    // The last stores to outputs of a block that nobody saw yet: what sets the same output again leaves the one before to nobody.
+    let mut unseen: Vec<(MemRef, u32, usize)> = Vec::new();
+    let mut roots: Vec<Option<Inst>> = Vec::new();
+    for b in &func.layout {
+        unseen.clear();
+        for i in &func.blocks[*b].insts {
+            let d = &func.insts[*i];
+            if d.op.is_removable() {
+                continue;
             }
-        } else if !d.op.is_removable() {
-            roots.push(i);
+            match (d.op, &d.imm) {
+                (Opcode::LocalStore, Imm::Mem { var: MemRef::Local(l), .. }) => {
+                    stores[*l].push(*i);
+                    continue;
+                }
+                (Opcode::LocalStore, _) => continue,
+                (Opcode::Output, Imm::Mem { var, offset }) if d.args.len() == 1 => {
+                    match unseen.iter_mut().find(|(v, o, _)| (v, o) == (var, offset)) {
+                        Some((.., root)) => {
+                            roots[*root] = None;
+                            *root = roots.len();
+                        }
+                        None => unseen.push((*var, *offset, roots.len())),
+                    }
+                }
+                (Opcode::EmitVertex | Opcode::Call, _) => unseen.clear(),
+                _ => {}
+            }
+            roots.push(Some(*i));
+            for (n, t) in d.targets.iter().enumerate() {
+                if !func.blocks[t.block].params.is_empty() {
+                    live.edges[t.block].push((*i, n));
+                }
+            }
         }
     }
     if let Some(entry) = func.entry() {
         // A function's own parameters belong to its signature.
-        for p in &func.blocks[entry].params {
-            live_params.insert(*p);
-        }
+        live.params.extend(func.blocks[entry].params.iter().copied());
     }
+    roots.into_iter().flatten().for_each(|i| live.inst(i));
     loop {
-        while let Some(i) = roots.pop() {
-            if !live.insert(i) {
-                continue;
-            }
+        while let Some(i) = live.work.pop() {
             let d = &func.insts[i];
-            work.extend(d.args.iter().copied());
+            d.args.iter().for_each(|v| live.value(*v));
             if d.op == Opcode::LocalLoad
                 && let Some(l) = local_of(func, i)
                 && read.insert(l)
             {
-                roots.append(&mut stores[l]);
+                std::mem::take(&mut stores[l]).into_iter().for_each(|i| live.inst(i));
             }
         }
-        let Some(v) = work.pop() else { break };
-        match func.def(v) {
-            ValueDef::Result(i, _) => roots.push(i),
-            ValueDef::Param(b, n) => {
-                if live_params.insert(v) {
-                    for (t, k) in &edges[b] {
-                        work.extend(func.insts[*t].targets[*k].args.get(n as usize).copied());
-                    }
-                }
-            }
-            ValueDef::Alias(_) => {}
+        let Some((b, n)) = live.joins.pop() else { break };
+        for k in 0..live.edges[b].len() {
+            let (t, target) = live.edges[b][k];
+            func.insts[t].targets[target].args.get(n).into_iter().for_each(|v| live.value(*v));
         }
     }
+    let Live { insts: live, params: live_params, edges, .. } = live;
     let mut changed = false;
     let layout = func.layout.clone();
     for b in &layout {
         let before = func.blocks[*b].insts.len();
-        func.blocks[*b].insts.retain(|i| live.contains(*i));
+        func.blocks[*b].insts.retain(|i| live[i.index()]);
         changed |= before != func.blocks[*b].insts.len();
     }
     for b in layout {
@@ -149,32 +195,4 @@ fn drop_locals(func: &mut Function) -> bool {
         }
     }
     true
-}
-
-/// An output that the same block sets again before anyone can see it.
-fn overwritten_outputs(func: &mut Function) -> bool {
-    let mut changed = false;
-    for b in func.layout.clone() {
-        let mut later: Vec<(MemRef, u32)> = Vec::new();
-        let mut dead: Vec<Inst> = Vec::new();
-        for i in func.blocks[b].insts.iter().rev() {
-            let d = &func.insts[*i];
-            match (d.op, &d.imm) {
-                (Opcode::Output, Imm::Mem { var, offset }) if d.args.len() == 1 => {
-                    if later.contains(&(*var, *offset)) {
-                        dead.push(*i);
-                    } else {
-                        later.push((*var, *offset));
-                    }
-                }
-                (Opcode::EmitVertex | Opcode::Call, _) => later.clear(),
-                _ => {}
-            }
-        }
-        if !dead.is_empty() {
-            changed = true;
-            func.blocks[b].insts.retain(|i| !dead.contains(i));
-        }
-    }
-    changed
 }

@@ -11,6 +11,9 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 pub fn run(func: &mut Function) -> bool {
     func.resolve_aliases();
     let cfg = Cfg::new(func);
+    if !cfg.has_cycle(func) {
+        return false;
+    }
     let dom = DomTree::new(func, &cfg);
     let loops = Loops::new(&cfg, &dom);
     if loops.is_empty() || !loops.is_reducible() {

@@ -30,6 +30,9 @@ pub fn run(func: &mut Function, least: usize) -> bool {
             chains[*i] = Some(products);
         }
     }
+    if chains.values().all(Option::is_none) {
+        return false;
+    }
     rewrite(func, |b, i| {
         let Some(products) = &chains[i] else { return Action::Keep };
         let (xs, ys): (Vec<Value>, Vec<Value>) = products.iter().copied().unzip();

@@ -4,26 +4,116 @@
 //! write lies between.
 
 use crate::analysis::{Cfg, DomTree};
-use crate::entities::{Block, Value};
+use crate::entities::{Block, Inst, Value};
 use crate::function::Function;
-use crate::inst::{Imm, MemRef};
+use crate::inst::{Imm, InstData, MemRef};
 use crate::opcode::{Effect, Opcode};
-use crate::passes::rewrite::resolve_operands;
 use crate::passes::simplify_cfg::drop_param;
-use crate::types::Type;
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-use std::collections::hash_map::Entry;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 
-#[derive(PartialEq, Eq, Hash)]
-struct Key {
-    op: Opcode,
-    ty: Type,
-    args: SmallVec<[Value; 4]>,
-    imm: Imm,
-    precise: bool,
-    /// The block and the number of writes before, for what may not be merged across them.
-    local: Option<(Block, u32)>,
+/// A computation that later ones may be equal to.
+#[derive(Clone, Copy)]
+struct Seen {
+    inst: Inst,
+    result: Value,
+    /// Where it stands, and the number of writes before it in that block.
+    block: Block,
+    writes: u32,
+    /// Of what equal ones agree in.
+    hash: u64,
+}
+
+/// The computations seen so far, by their hashes: a table of places in a list, each computation at the first free place from that of its hash on.
+/// Only ever looked up: what stands where cannot reach the output.
+struct Table {
+    places: Vec<u32>,
+    seen: Vec<Seen>,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Table {
+    /// For so many computations at most.
+    fn new(most: usize) -> Table {
+        Table { places: vec![FREE; (2 * most).next_power_of_two()], seen: Vec::with_capacity(most) }
+    }
+    /// The one that `new` is equal to; it is added where there is none.
+    fn find(&mut self, func: &Function, new: Seen) -> Option<&mut Seen> {
+        let mask = self.places.len() - 1;
+        let mut at = new.hash as usize & mask;
+        loop {
+            let place = self.places[at];
+            if place == FREE {
+                self.places[at] = self.seen.len() as u32;
+                self.seen.push(new);
+                return None;
+            }
+            let old = &self.seen[place as usize];
+            if old.hash == new.hash && equal(func, old, &new) {
+                return Some(&mut self.seen[place as usize]);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+/// Whether the first two operands stand the other way round in the form that is compared: that with the lower one first, where that is as good.
+#[inline]
+fn is_turned(d: &InstData) -> bool {
+    (d.op.is_commutative() || matches!(d.op, Opcode::Fcmp | Opcode::Icmp)) && d.args[0] > d.args[1]
+}
+
+/// The immediate data as it is when the operands are exchanged.
+fn turned(imm: &Imm) -> Imm {
+    match imm {
+        Imm::FloatCC(cc) => Imm::FloatCC(cc.swapped()),
+        Imm::IntCC(cc) => Imm::IntCC(cc.swapped()),
+        other => other.clone(),
+    }
+}
+
+#[inline]
+fn hash(func: &Function, d: &InstData, result: Value) -> u64 {
+    let mut h = FxHasher::default();
+    let ty = func.ty(result);
+    h.write_u32(u32::from_le_bytes([d.op as u8, ty.scalar as u8, ty.lanes, d.precise.into()]));
+    let turn = is_turned(d);
+    match d.args[..] {
+        [a, b, ref rest @ ..] => {
+            let (a, b) = if turn { (b, a) } else { (a, b) };
+            h.write_u64(u64::from(a.as_u32()) << 32 | u64::from(b.as_u32()));
+            rest.iter().for_each(|v| h.write_u32(v.as_u32()));
+        }
+        [a] => h.write_u32(a.as_u32()),
+        [] => {}
+    }
+    match &d.imm {
+        imm @ (Imm::FloatCC(_) | Imm::IntCC(_)) if turn => turned(imm).add_to(&mut h),
+        imm => imm.add_to(&mut h),
+    }
+    h.finish()
+}
+
+/// Whether two computations give the same.
+fn equal(func: &Function, x: &Seen, y: &Seen) -> bool {
+    let (p, q) = (&func.insts[x.inst], &func.insts[y.inst]);
+    let (turn_p, turn_q) = (is_turned(p), is_turned(q));
+    p.op == q.op
+        && p.precise == q.precise
+        && func.ty(x.result) == func.ty(y.result)
+        && match (&p.args[..], &q.args[..]) {
+            ([a, b, rest @ ..], [c, d, others @ ..]) => {
+                (if turn_p == turn_q { (a, b) == (c, d) } else { (a, b) == (d, c) }) && rest == others
+            }
+            (a, b) => a == b,
+        }
+        && if turn_p == turn_q { p.imm == q.imm } else { p.imm == turned(&q.imm) }
+        && match p.op.effect() {
+            Effect::Pure => true,
+            Effect::Read => (x.block, x.writes) == (y.block, y.writes),
+            _ => x.block == y.block,
+        }
 }
 
 /// Runs the pass.
@@ -31,60 +121,34 @@ pub fn run(func: &mut Function) -> bool {
     func.resolve_aliases();
     let cfg = Cfg::new(func);
     let dom = DomTree::new(func, &cfg);
-    // A value and the block that computes it. Only ever looked up, never iterated: the order of the map cannot reach the
-    // output. What a finished subtree left behind dominates nothing that comes later.
-    let mut seen: FxHashMap<Key, (Value, Block)> = FxHashMap::with_capacity_and_hasher(func.inst_count(), Default::default());
+    let mut table = Table::new(func.inst_count());
     let mut changed = false;
-    for b in dom.preorder().collect::<Vec<_>>() {
+    for block in dom.preorder() {
         let mut writes = 0;
-        let old = std::mem::take(&mut func.blocks[b].insts);
-        let mut kept = Vec::with_capacity(old.len());
-        for i in old {
-            resolve_operands(func, i);
-            let d = &func.insts[i];
+        let mut insts = std::mem::take(&mut func.blocks[block].insts);
+        insts.retain(|i| {
+            let inst = *i;
+            func.resolve_operands(inst);
+            let d = &func.insts[inst];
             let effect = d.op.effect();
             if effect == Effect::Write {
                 writes += 1;
             }
-            let (Effect::Pure | Effect::Convergent | Effect::Read, [result]) = (effect, &d.results[..]) else {
-                kept.push(i);
-                continue;
-            };
-            let result = *result;
-            let mut args = SmallVec::from_slice(&d.args);
-            let mut imm = d.imm.clone();
-            if d.op.is_commutative() && args[0] > args[1] {
-                args.swap(0, 1);
-            } else if matches!(d.op, Opcode::Fcmp | Opcode::Icmp) && args[0] > args[1] {
-                args.swap(0, 1);
-                imm = match imm {
-                    Imm::FloatCC(cc) => Imm::FloatCC(cc.swapped()),
-                    Imm::IntCC(cc) => Imm::IntCC(cc.swapped()),
-                    other => other,
-                };
+            let (Effect::Pure | Effect::Convergent | Effect::Read, [result]) = (effect, &d.results[..]) else { return true };
+            let (result, relaxed) = (*result, d.relaxed);
+            let new = Seen { inst, result, block, writes, hash: hash(func, d, result) };
+            let Some(old) = table.find(func, new) else { return true };
+            // What a finished subtree left behind dominates nothing that comes later.
+            if !dom.dominates(old.block, block) {
+                *old = new;
+                return true;
             }
-            let local = match effect {
-                Effect::Pure => None,
-                Effect::Convergent => Some((b, 0)),
-                _ => Some((b, writes)),
-            };
-            let key = Key { op: d.op, ty: func.ty(result), args, imm, precise: d.precise, local };
-            match seen.entry(key) {
-                Entry::Occupied(e) if dom.dominates(e.get().1, b) => {
-                    let (kept, relaxed) = (e.get().0, d.relaxed);
-                    if let Some(k) = func.def_inst(kept) {
-                        func.insts[k].relaxed &= relaxed;
-                    }
-                    func.replace(result, kept);
-                    changed = true;
-                }
-                e => {
-                    e.insert_entry((result, b));
-                    kept.push(i);
-                }
-            }
-        }
-        func.blocks[b].insts = kept;
+            func.insts[old.inst].relaxed &= relaxed;
+            func.replace(result, old.result);
+            changed = true;
+            false
+        });
+        func.blocks[block].insts = insts;
     }
     changed |= same_arguments(func, &cfg);
     if changed {

@@ -1,6 +1,5 @@
 //! Inlining of helper functions, callees first, and removal of functions that nobody calls.
 
-use super::rewrite::resolve_operands;
 use crate::analysis::CallGraph;
 use crate::entities::*;
 use crate::function::Function;
@@ -150,7 +149,7 @@ fn splice(func: &mut Function, block: Block, at: usize, body: &Function) {
     let place = func.layout.iter().position(|b| *b == block).map_or(func.layout.len(), |n| n + 1);
     func.layout.splice(place..place, made);
     func.resolve_aliases();
-    resolve_operands(func, jump);
+    func.resolve_operands(jump);
 }
 
 trait CollectMap<K: cranelift_entity::EntityRef, V: Clone + Default> {

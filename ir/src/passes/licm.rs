@@ -14,6 +14,9 @@ use cranelift_entity::SecondaryMap;
 /// Runs the pass.
 pub fn run(func: &mut Function) -> bool {
     func.resolve_aliases();
+    if !Cfg::new(func).has_cycle(func) {
+        return false;
+    }
     let mut changed = add_preheaders(func);
     let cfg = Cfg::new(func);
     let dom = DomTree::new(func, &cfg);

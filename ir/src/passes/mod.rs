@@ -25,6 +25,7 @@ pub mod rewrite;
 pub mod robust;
 pub mod scalarise;
 pub mod sccp;
+pub(crate) mod settled;
 pub mod simplify;
 pub mod simplify_cfg;
 pub mod switches;

@@ -280,7 +280,7 @@ fn forward(func: &mut Function) -> bool {
         let mut overwritten: BTreeSet<usize> = BTreeSet::new();
         let mut kept = Vec::new();
         for i in func.blocks[b].insts.clone() {
-            super::rewrite::resolve_operands(func, i);
+            func.resolve_operands(i);
             let d = &func.insts[i];
             match (d.op, element(d)) {
                 (Opcode::LocalLoad, Some(e)) => {
@@ -355,7 +355,10 @@ pub fn expand_dynamic(func: &mut Function, limit: u32, keep_tables: bool) -> boo
             wanted.insert(*l);
         }
     }
-    super::rewrite::rewrite(func, |b, i| {
+    if wanted.is_empty() {
+        return false;
+    }
+    super::rewrite::rewrite_of(func, &[Opcode::LocalLoad, Opcode::LocalStore], |b, i| {
         use super::rewrite::Action;
         let d = b.func.insts[i].clone();
         let Imm::Mem { var: MemRef::Local(l), offset } = d.imm else { return Action::Keep };

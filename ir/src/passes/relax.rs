@@ -7,14 +7,16 @@
 //!
 //! The algebra stands in the table of `algebra`; here is what needs to know more than a pattern sees.
 
-use super::algebra::{Class, Facts, Table};
-use super::rewrite::{Action, rewrite};
+use super::algebra::{Class, DEPTH, Facts, Table};
+use super::rewrite::{Action, rewrite_chosen};
+use super::settled::{Rememberer, Unsettled};
 use crate::builder::Builder;
 use crate::entities::{Inst, Value};
 use crate::function::Function;
 use crate::numerics::{Numerics, to_f32};
 use crate::opcode::Opcode;
 use cranelift_entity::EntitySet;
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 static LOOSE: LazyLock<Table> = LazyLock::new(|| Table::of(&[Class::Close, Class::Finite]));
@@ -23,24 +25,38 @@ static LOOSE: LazyLock<Table> = LazyLock::new(|| Table::of(&[Class::Close, Class
 pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
     func.resolve_aliases();
     let uses = func.use_counts();
-    let facts = Facts { numerics, uses: &uses, lanes_apart: false };
-    let whole = whole_numbers(func);
-    rewrite(func, |b, i| match rounding(b, i, &whole) {
-        Action::Keep => LOOSE.apply(b, i, &facts),
-        action => action,
-    })
+    let facts = Facts { numerics, uses: &uses, lanes_apart: false, beyond: Cell::new(false) };
+    let rounds = func.ordered().any(|(_, i)| is_rounding(func.insts[i].op));
+    let whole = if rounds { whole_numbers(func) } else { EntitySet::new() };
+    let mut unsettled = Unsettled::new(func, Rememberer::Relax, (numerics.name(), false), &uses, DEPTH, &facts.beyond);
+    let changed = rewrite_chosen(func, &mut unsettled, |b, i| {
+        if is_rounding(b.func.insts[i].op) {
+            facts.beyond.set(true);
+            let action = rounding(b, i, &whole);
+            if action != Action::Keep {
+                return action;
+            }
+        }
+        LOOSE.apply(b, i, &facts)
+    });
+    unsettled.remember(func);
+    changed
+}
+
+fn is_rounding(op: Opcode) -> bool {
+    use Opcode::*;
+    matches!(op, Ffloor | Fceil | Ftrunc | Fround | Ffract)
 }
 
 /// Whole numbers need no rounding.
 fn rounding(b: &mut Builder, i: Inst, whole: &EntitySet<Value>) -> Action {
-    use Opcode::*;
     let d = &b.func.insts[i];
-    if d.precise || !matches!(d.op, Ffloor | Fceil | Ftrunc | Fround | Ffract) || !whole.contains(d.args[0]) {
+    if d.precise || !whole.contains(d.args[0]) {
         return Action::Keep;
     }
     let (x, op) = (d.args[0], d.op);
     let ty = b.func.ty(x);
-    Action::Replace(if op == Ffract { b.splat_const(ty, 0) } else { x })
+    Action::Replace(if op == Opcode::Ffract { b.splat_const(ty, 0) } else { x })
 }
 
 /// Values that are whole numbers in all lanes (or not finite): rounded ones, and what sums, products, extrema and choices

@@ -1,7 +1,7 @@
 //! The shared shape of local rewrites: visit every instruction in an order in which definitions come before uses, with a
 //! builder that inserts before it.
 
-use crate::analysis::Cfg;
+use crate::analysis::cfg::reverse_post_order;
 use crate::builder::Builder;
 use crate::entities::{Block, Inst, Value};
 use crate::function::Function;
@@ -9,6 +9,7 @@ use crate::inst::{Imm, InstData};
 use crate::numerics::Numerics;
 use crate::opcode::Opcode;
 use crate::types::Type;
+use cranelift_entity::EntitySet;
 use smallvec::SmallVec;
 
 /// What becomes of an instruction.
@@ -24,18 +25,44 @@ pub enum Action {
     Remove,
 }
 
+/// What came of an instruction that was visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Nothing at all.
+    Left,
+    /// It stays as it is, but others were made on the way.
+    Open,
+    /// It stays, but is another one now.
+    Changed,
+    /// It is there no more.
+    Gone,
+}
+
+/// Which instructions are visited.
+pub(crate) trait Choice {
+    /// Whether this one is; asked once of each in the order of visits, when its operands are resolved.
+    fn asks(&mut self, func: &Function, i: Inst) -> bool;
+    /// Tells what came of one that was.
+    fn saw(&mut self, _: &Function, _: Inst, _: Outcome) {}
+}
+
+impl<F: FnMut(&Function, Inst) -> bool> Choice for F {
+    fn asks(&mut self, func: &Function, i: Inst) -> bool {
+        self(func, i)
+    }
+}
+
 /// Visits every reachable instruction, definitions before uses (but for loops' parameters); operands are resolved before
 /// each visit. New instructions made by the builder stand before the visited one.
 pub fn rewrite(func: &mut Function, visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
-    rewrite_some(func, |_, _| true, visit)
+    rewrite_chosen(func, &mut |_: &Function, _: Inst| true, visit)
 }
 
-/// As [`rewrite`]; what is not asked for stays as it is, but for its operands.
-fn rewrite_some(func: &mut Function, asked: impl Fn(&Function, Inst) -> bool, mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
-    let order = Cfg::new(func).rpo().to_vec();
+/// As [`rewrite`]; what is not chosen stays as it is, but for its operands.
+pub(crate) fn rewrite_chosen(func: &mut Function, choice: &mut impl Choice, mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
     let mut changed = false;
-    for b in order {
-        changed |= rewrite_block(func, b, &asked, &mut visit);
+    for b in reverse_post_order(func) {
+        changed |= rewrite_block(func, b, choice, &mut visit);
     }
     if changed {
         func.resolve_aliases();
@@ -44,29 +71,52 @@ fn rewrite_some(func: &mut Function, asked: impl Fn(&Function, Inst) -> bool, mu
 }
 
 /// As [`rewrite`], but visits instructions of these operations only; nothing happens where there are none.
-pub fn rewrite_of(func: &mut Function, ops: &[Opcode], visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
-    // Operations as bits of a set: this is asked of every instruction.
-    const { assert!(Opcode::ALL.len() <= u128::BITS as usize) };
-    let set = ops.iter().fold(0u128, |set, op| set | 1 << *op as u32);
-    let asked = |f: &Function, i: Inst| set >> f.insts[i].op as u32 & 1 == 1;
-    if !func.ordered().any(|(_, i)| asked(func, i)) {
+pub fn rewrite_of(func: &mut Function, ops: &[Opcode], mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
+    // This is asked of every instruction.
+    let mut wants = [false; Opcode::ALL.len()];
+    ops.iter().for_each(|op| wants[*op as usize] = true);
+    let mut asked = |f: &Function, i: Inst| wants[f.insts[i].op as usize];
+    let mut wanted: EntitySet<Block> = EntitySet::new();
+    wanted.extend(func.layout.iter().copied().filter(|b| func.blocks[*b].insts.iter().any(|i| asked(func, *i))));
+    if wanted.is_empty() {
         return false;
     }
-    rewrite_some(func, asked, visit)
+    let mut changed = false;
+    for b in reverse_post_order(func) {
+        // Elsewhere only operands that were replaced are of interest.
+        if wanted.contains(b) || func.has_aliases() {
+            changed |= rewrite_block(func, b, &mut asked, &mut visit);
+        }
+    }
+    if changed {
+        func.resolve_aliases();
+    }
+    changed
 }
 
 fn rewrite_block(
     func: &mut Function,
     block: Block,
-    asked: &impl Fn(&Function, Inst) -> bool,
+    choice: &mut impl Choice,
     visit: &mut impl FnMut(&mut Builder, Inst) -> Action,
 ) -> bool {
-    let old = std::mem::take(&mut func.blocks[block].insts);
-    func.blocks[block].insts.reserve(old.len());
+    let mut old = std::mem::take(&mut func.blocks[block].insts);
+    // What stands before the first one that is visited stays where it is.
+    let mut asked = false;
+    let mut stays = |i: &Inst| {
+        !func.has_aliases() && {
+            asked = choice.asks(func, *i);
+            !asked
+        }
+    };
+    let first = old.iter().position(|i| !stays(i)).unwrap_or(old.len());
+    let rest = old.split_off(first);
+    old.reserve(rest.len());
+    func.blocks[block].insts = old;
     let mut changed = false;
-    for i in old {
-        resolve_operands(func, i);
-        if !asked(func, i) {
+    for i in rest {
+        func.resolve_operands(i);
+        if !std::mem::take(&mut asked) && !choice.asks(func, i) {
             func.blocks[block].insts.push(i);
             continue;
         }
@@ -77,20 +127,27 @@ fn rewrite_block(
         b.relaxed = relaxed;
         let before = b.func.blocks[block].insts.len();
         let action = visit(&mut b, i);
-        changed |= action != Action::Keep || func.blocks[block].insts.len() != before;
-        match action {
-            Action::Keep => func.blocks[block].insts.push(i),
+        let alone = func.blocks[block].insts.len() == before;
+        changed |= action != Action::Keep || !alone;
+        let outcome = match action {
+            Action::Keep => {
+                func.blocks[block].insts.push(i);
+                if alone { Outcome::Left } else { Outcome::Open }
+            }
             Action::Changed => {
                 func.insts[i].relaxed &= relaxed;
                 func.blocks[block].insts.push(i);
+                Outcome::Changed
             }
             Action::Replace(v) => {
                 if let Some(r) = func.result(i) {
                     func.replace(r, v);
                 }
+                Outcome::Gone
             }
-            Action::Remove => {}
-        }
+            Action::Remove => Outcome::Gone,
+        };
+        choice.saw(func, i, outcome);
     }
     changed
 }
@@ -104,23 +161,6 @@ fn is_relaxed(func: &Function, i: Inst, depth: u32) -> bool {
         _ => true,
     };
     d.relaxed && d.args.iter().all(operand)
-}
-
-/// Resolves the aliases in one instruction's operands and branch arguments.
-pub fn resolve_operands(func: &mut Function, i: Inst) {
-    if !func.has_aliases() {
-        return;
-    }
-    for n in 0..func.insts[i].args.len() {
-        let v = func.resolve(func.insts[i].args[n]);
-        func.insts[i].args[n] = v;
-    }
-    for t in 0..func.insts[i].targets.len() {
-        for n in 0..func.insts[i].targets[t].args.len() {
-            let v = func.resolve(func.insts[i].targets[t].args[n]);
-            func.insts[i].targets[t].args[n] = v;
-        }
-    }
 }
 
 /// A float constant's value if all lanes hold the same one.

@@ -1,9 +1,9 @@
 //! Index clamping (`--robust`): every computed index is clamped, as unsigned, to the last element that exists.
 
-use super::rewrite::{Action, rewrite};
+use super::rewrite::{Action, rewrite_of};
 use crate::builder::Builder;
 use crate::entities::{FuncId, Value};
-use crate::inst::{Imm, MemRef};
+use crate::inst::{AtomicOp, Imm, MemRef};
 use crate::module::Module;
 use crate::opcode::Opcode;
 use crate::types::I32;
@@ -18,6 +18,12 @@ pub fn run(module: &mut Module) -> bool {
 pub fn uniforms(module: &mut Module) -> bool {
     clamp_where(module, |var| matches!(var, MemRef::Uniform(_)))
 }
+
+/// Operations that may have an index.
+const INDEXED: &[Opcode] = {
+    use Opcode::*;
+    &[Input, Uniform, LocalLoad, SharedLoad, StorageLoad, Output, LocalStore, SharedStore, StorageStore, Atomic]
+};
 
 fn clamp_where(module: &mut Module, wanted: impl Fn(MemRef) -> bool) -> bool {
     let mut counts = Counts::default();
@@ -36,29 +42,22 @@ fn clamp_where(module: &mut Module, wanted: impl Fn(MemRef) -> bool) -> bool {
     let ids: Vec<FuncId> = module.functions.keys().collect();
     let mut changed = false;
     for id in ids {
-        changed |= rewrite(&mut module.functions[id], |b, i| {
-            let d = b.func.insts[i].clone();
+        changed |= rewrite_of(&mut module.functions[id], INDEXED, |b, i| {
+            let d = &b.func.insts[i];
             let (var, offset) = match d.imm {
                 Imm::Mem { var, offset } | Imm::Atomic { var, offset, .. } => (var, offset),
                 _ => return Action::Keep,
             };
-            if !wanted(var) {
-                return Action::Keep;
-            }
             // The index is the last operand where the operation has one more than it needs.
             let fixed = match d.op {
-                Opcode::Input | Opcode::Uniform | Opcode::LocalLoad | Opcode::SharedLoad | Opcode::StorageLoad => 0,
                 Opcode::Output | Opcode::LocalStore | Opcode::SharedStore | Opcode::StorageStore => 1,
                 Opcode::Atomic => match d.imm {
-                    Imm::Atomic { op: crate::inst::AtomicOp::Cas, .. } => 2,
+                    Imm::Atomic { op: AtomicOp::Cas, .. } => 2,
                     _ => 1,
                 },
-                _ => return Action::Keep,
+                _ => 0,
             };
-            if d.args.len() <= fixed {
-                return Action::Keep;
-            }
-            let index = d.args[fixed];
+            let Some(index) = d.args.get(fixed).copied().filter(|_| wanted(var)) else { return Action::Keep };
             let words = match d.op {
                 Opcode::StorageLoad => d.results.first().map_or(1, |r| u32::from(b.func.ty(*r).lanes)),
                 Opcode::StorageStore => u32::from(b.func.ty(d.args[0]).lanes),

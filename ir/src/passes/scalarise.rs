@@ -168,13 +168,14 @@ pub fn dead_lanes(func: &mut Function) -> bool {
         }
     }
     rewrite(func, |b, i| {
-        let d = b.func.insts[i].clone();
+        let d = &b.func.insts[i];
         let [result] = d.results[..] else { return Action::Keep };
         let ty = b.func.ty(result);
         let keep = needed[result].max(1);
         if !ty.is_vector() || keep >= ty.lanes || !is_lanewise(d.op) {
             return Action::Keep;
         }
+        let d = d.clone();
         b.precise = d.precise;
         let args: SmallVec<[Value; 4]> = d.args.iter().map(|a| if b.func.ty(*a).is_vector() { narrow(b, *a, keep) } else { *a }).collect();
         let small = b.typed(d.op, ty.with_lanes(keep), &args, d.imm.clone());

@@ -1,14 +1,12 @@
 //! Sparse conditional constant propagation: constants through block parameters, and branches that are thereby decided.
 
-use crate::analysis::cfg::{Csr, users};
-use crate::analysis::domtree::inst_blocks;
-use crate::entities::{Block, Inst, Value};
+use crate::analysis::Cfg;
+use crate::entities::{Inst, Value};
 use crate::function::{Function, ValueDef};
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::numerics::Numerics;
 use crate::opcode::Opcode;
-use cranelift_entity::{EntitySet, SecondaryMap};
-use rustc_hash::FxHashSet;
+use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,21 +14,20 @@ enum Lattice {
     /// Nothing known yet.
     #[default]
     Top,
-    Const([u32; 4]),
+    /// One of the constants that were found.
+    Const(u32),
     Varies,
 }
 
 struct Sccp<'a> {
     func: &'a Function,
     numerics: &'a dyn Numerics,
-    values: SecondaryMap<Value, Lattice>,
-    /// Numbers of the instructions that read each value.
-    users: Csr,
-    block_of: SecondaryMap<Inst, Option<Block>>,
-    reached: EntitySet<Block>,
-    edges: FxHashSet<(Block, u32)>,
-    flow: Vec<(Block, u32)>,
-    work: Vec<Inst>,
+    values: Vec<Lattice>,
+    constants: Vec<[u32; 4]>,
+    /// By the blocks' order.
+    reached: Vec<bool>,
+    /// Whether something was constant that did not say so.
+    found: bool,
 }
 
 /// Runs the pass.
@@ -40,30 +37,33 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
         return false;
     }
     func.resolve_aliases();
-    let (values, reached) = {
-        let mut s = Sccp {
-            func,
-            numerics,
-            values: unknown(func),
-            users: users(func),
-            block_of: inst_blocks(func),
-            reached: EntitySet::new(),
-            edges: FxHashSet::default(),
-            flow: Vec::new(),
-            work: Vec::new(),
-        };
-        s.solve();
-        (s.values, s.reached)
+    let cfg = Cfg::new(func);
+    let mut s = Sccp {
+        func,
+        numerics,
+        values: vec![Lattice::Top; func.values.len()],
+        constants: Vec::new(),
+        reached: vec![false; cfg.rpo().len()],
+        found: false,
+    };
+    s.solve(&cfg);
+    if !s.found {
+        return false;
+    }
+    let Sccp { values, constants, reached, .. } = s;
+    let known = |v: Value| match values[v.index()] {
+        Lattice::Const(n) => Some(constants[n as usize]),
+        _ => None,
     };
     let mut changed = false;
     for b in func.layout.clone() {
-        if !reached.contains(b) {
+        if !cfg.rpo_index(b).is_some_and(|n| reached[n]) {
             continue;
         }
         // Parameters that are constant: a constant at the start of the block instead.
         let mut made: Vec<Inst> = Vec::new();
         for p in func.blocks[b].params.clone() {
-            if let (Lattice::Const(bits), true) = (values[p], func.entry() != Some(b)) {
+            if let (Some(bits), true) = (known(p), func.entry() != Some(b)) {
                 let ty = func.ty(p);
                 let c = func.make_inst(InstData::new(Opcode::Const, &[], Imm::Const(bits)), &[ty], crate::diag::Span::NONE);
                 made.push(c);
@@ -73,10 +73,11 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
                 changed = true;
             }
         }
-        for i in func.blocks[b].insts.clone() {
+        for n in 0..func.blocks[b].insts.len() {
+            let i = func.blocks[b].insts[n];
             let d = &func.insts[i];
             if let [r] = d.results[..]
-                && let Lattice::Const(bits) = values[r]
+                && let Some(bits) = known(r)
                 && d.op != Opcode::Const
                 && d.op.is_removable()
             {
@@ -91,7 +92,7 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
         if let Some(t) = func.terminator(b)
             && let [cond] = func.insts[t].args[..]
             && matches!(func.insts[t].op, Opcode::BrIf | Opcode::Switch)
-            && let Lattice::Const(bits) = values[cond]
+            && let Some(bits) = known(cond)
         {
             let taken = decided(&func.insts[t], bits[0]);
             jump_to(func, t, taken);
@@ -104,13 +105,6 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
         super::dce::run(func);
     }
     changed
-}
-
-/// Nothing known of any value yet.
-fn unknown(func: &Function) -> SecondaryMap<Value, Lattice> {
-    let mut all = SecondaryMap::new();
-    all.resize(func.values.len());
-    all
 }
 
 /// The target that a constant condition selects.
@@ -132,91 +126,87 @@ pub fn jump_to(func: &mut Function, term: Inst, target: usize) {
 }
 
 impl Sccp<'_> {
-    fn solve(&mut self) {
+    /// Goes through the blocks in their order, and again from the first one on which a later one told something new.
+    fn solve(&mut self, cfg: &Cfg) {
         let func = self.func;
         let Some(entry) = func.entry() else { return };
         for p in &func.blocks[entry].params {
-            self.values[*p] = Lattice::Varies;
+            self.values[p.index()] = Lattice::Varies;
         }
-        self.enter(entry);
-        loop {
-            if let Some(i) = self.work.pop() {
-                if let Some(b) = self.block_of[i].filter(|b| self.reached.contains(*b)) {
-                    self.visit(b, i);
+        self.reached[0] = true;
+        let mut from = Some(0);
+        while let Some(first) = from.take() {
+            for n in first..cfg.rpo().len() {
+                if self.reached[n]
+                    && let Some(back) = self.block(cfg, n)
+                {
+                    from = Some(from.map_or(back, |first| back.min(first)));
                 }
-            } else if let Some((b, n)) = self.flow.pop() {
-                let target = func.successors(b)[n as usize].block;
-                self.arguments(b, n);
-                if !self.reached.contains(target) {
-                    self.enter(target);
-                }
-            } else {
-                break;
             }
         }
     }
-    fn enter(&mut self, b: Block) {
-        self.reached.insert(b);
-        self.work.extend(self.func.blocks[b].insts.iter().rev());
+    /// Visits a block; gives the first block up to this one that it tells something new.
+    fn block(&mut self, cfg: &Cfg, n: usize) -> Option<usize> {
+        let func = self.func;
+        let mut back: Option<usize> = None;
+        for i in &func.blocks[cfg.rpo()[n]].insts {
+            let d = &func.insts[*i];
+            match d.results[..] {
+                // What varies goes on to vary.
+                [r] if self.values[r.index()] == Lattice::Varies => {}
+                [r] => {
+                    let value = self.evaluate(d, r);
+                    self.found |= matches!(value, Lattice::Const(_)) && d.op != Opcode::Const;
+                    self.meet(r, value);
+                }
+                _ => d.results.iter().for_each(|r| self.values[r.index()] = Lattice::Varies),
+            }
+            for k in self.open(d) {
+                let call = &d.targets[k];
+                let Some(to) = cfg.rpo_index(call.block) else { continue };
+                let mut new = !std::mem::replace(&mut self.reached[to], true);
+                for (p, a) in func.blocks[call.block].params.iter().zip(&call.args) {
+                    new |= self.meet(*p, self.values[a.index()]);
+                    self.found |= matches!(self.values[p.index()], Lattice::Const(_));
+                }
+                if new && to <= n {
+                    back = Some(back.map_or(to, |b| b.min(to)));
+                }
+            }
+        }
+        back
     }
-    fn arguments(&mut self, b: Block, n: u32) {
-        let call = &self.func.successors(b)[n as usize];
-        for (p, a) in self.func.blocks[call.block].params.iter().zip(&call.args) {
-            let v = self.values[*a];
-            self.meet(*p, v);
+    /// The targets that a terminator may go to, as far as is known.
+    fn open(&mut self, d: &InstData) -> std::ops::Range<usize> {
+        match (d.op, d.args.first().map(|v| self.values[v.index()])) {
+            (Opcode::BrIf | Opcode::Switch, Some(Lattice::Top)) => 0..0,
+            (Opcode::BrIf | Opcode::Switch, Some(Lattice::Const(c))) => {
+                self.found = true;
+                let n = decided(d, self.constants[c as usize][0]);
+                n..n + 1
+            }
+            _ => 0..d.targets.len(),
         }
     }
-    fn meet(&mut self, v: Value, new: Lattice) {
-        let merged = match (self.values[v], new) {
+    fn constant(&mut self, bits: [u32; 4]) -> Lattice {
+        self.constants.push(bits);
+        Lattice::Const(self.constants.len() as u32 - 1)
+    }
+    /// Lets a value be no more than this; whether that is new.
+    fn meet(&mut self, v: Value, new: Lattice) -> bool {
+        let old = self.values[v.index()];
+        let merged = match (old, new) {
             (Lattice::Top, x) | (x, Lattice::Top) => x,
-            (Lattice::Const(a), Lattice::Const(b)) if a == b => Lattice::Const(a),
+            (Lattice::Const(a), Lattice::Const(b)) if self.constants[a as usize] == self.constants[b as usize] => old,
             _ => Lattice::Varies,
         };
-        if merged != self.values[v] {
-            self.values[v] = merged;
-            self.work.extend(self.users.of(v.as_u32()).iter().map(|i| Inst::from_u32(*i)));
-        }
+        self.values[v.index()] = merged;
+        merged != old
     }
-    fn visit(&mut self, b: Block, i: Inst) {
-        let func = self.func;
-        let d = &func.insts[i];
-        if d.op.is_terminator() {
-            let open = match (d.op, d.args.first().map(|v| self.values[*v])) {
-                (Opcode::BrIf | Opcode::Switch, Some(Lattice::Top)) => 0..0,
-                (Opcode::BrIf | Opcode::Switch, Some(Lattice::Const(bits))) => {
-                    let n = decided(d, bits[0]) as u32;
-                    n..n + 1
-                }
-                _ => 0..d.targets.len() as u32,
-            };
-            for n in open {
-                if self.edges.insert((b, n)) {
-                    self.flow.push((b, n));
-                } else {
-                    self.arguments(b, n);
-                }
-            }
-            // Edges opened before stay open.
-            for n in 0..d.targets.len() as u32 {
-                if self.edges.contains(&(b, n)) {
-                    self.arguments(b, n);
-                }
-            }
-            return;
-        }
-        let [r] = d.results[..] else {
-            for r in &d.results {
-                self.meet(*r, Lattice::Varies);
-            }
-            return;
-        };
-        let value = self.evaluate(d, r);
-        self.meet(r, value);
-    }
-    fn evaluate(&self, d: &InstData, r: Value) -> Lattice {
+    fn evaluate(&mut self, d: &InstData, r: Value) -> Lattice {
         if d.op == Opcode::Const {
             return match d.imm {
-                Imm::Const(bits) => Lattice::Const(bits),
+                Imm::Const(bits) => self.constant(bits),
                 _ => Lattice::Varies,
             };
         }
@@ -224,16 +214,16 @@ impl Sccp<'_> {
             return Lattice::Varies;
         }
         if d.op == Opcode::Select
-            && let Lattice::Const(c) = self.values[d.args[0]]
+            && let Lattice::Const(c) = self.values[d.args[0].index()]
             && self.func.ty(d.args[0]).lanes == 1
         {
-            return self.values[d.args[if c[0] & 1 == 1 { 1 } else { 2 }]];
+            let side = if self.constants[c as usize][0] & 1 == 1 { 1 } else { 2 };
+            return self.values[d.args[side].index()];
         }
-        let mut args: SmallVec<[[u32; 4]; 4]> = SmallVec::new();
         let mut top = false;
         for v in &d.args {
-            match self.values[*v] {
-                Lattice::Const(bits) => args.push(bits),
+            match self.values[v.index()] {
+                Lattice::Const(_) => {}
                 Lattice::Top => top = true,
                 Lattice::Varies => return Lattice::Varies,
             }
@@ -241,8 +231,16 @@ impl Sccp<'_> {
         if top {
             return Lattice::Top;
         }
+        let bits = |v: &Value| match self.values[v.index()] {
+            Lattice::Const(c) => self.constants[c as usize],
+            _ => [0; 4],
+        };
+        let args: SmallVec<[[u32; 4]; 4]> = d.args.iter().map(bits).collect();
         let types: SmallVec<[_; 4]> = d.args.iter().map(|v| self.func.ty(*v)).collect();
-        crate::interp::eval(self.numerics, d.op, &d.imm, self.func.ty(r), &types, &args).map_or(Lattice::Varies, Lattice::Const)
+        match crate::interp::eval(self.numerics, d.op, &d.imm, self.func.ty(r), &types, &args) {
+            Some(bits) => self.constant(bits),
+            None => Lattice::Varies,
+        }
     }
 }
 

@@ -209,3 +209,55 @@ fn compacting_forgets_what_nothing_names_and_keeps_the_order() {
     };
     assert_eq!(order(&m), order(&before));
 }
+
+/// What passes remember spares them work and changes nothing else: with it and without it they do the same, step by step.
+#[test]
+fn memory_changes_nothing() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).expect("examples").map(|e| e.expect("a file").path()).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == "ir"));
+    paths.sort();
+    assert!(paths.len() > 4);
+    let mut spared = 0;
+    for path in paths {
+        let mut with = module(&std::fs::read_to_string(&path).expect("a text"));
+        let mut without = with.clone();
+        let options = PassOptions { fp_contract: FpContract::Fmad, local_select: 8, ..PassOptions::default() };
+        let rounds =
+            ["inline", "promote", "unroll", "local_select", "bounds", "if_convert", "scalarise", "licm", "modifiers", "dot", "contract"];
+        for name in rounds {
+            for name in [name, "simplify", "relax", "sccp", "gvn", "simplify_cfg", "dce", "simplify", "relax"] {
+                without.functions.values_mut().for_each(|f| f.memory.clear());
+                spared += with.functions.values().map(|f| f.memory.settled()).sum::<usize>();
+                let changed = [&mut with, &mut without].map(|m| sequence(m, &[name], &options));
+                assert_eq!(changed[0], changed[1], "{name} in {}", path.display());
+                assert_eq!(print(&with), print(&without), "{name} in {}", path.display());
+            }
+            with.compact();
+            without.compact();
+        }
+    }
+    assert!(spared > 0);
+}
+
+/// What changes in front of an operand is seen from the instruction that was left as it was.
+#[test]
+fn memory_sees_changes_in_front_of_operands() {
+    use crate::types::F32;
+    use crate::{Builder, Function, Opcode};
+    let mut f = Function::new("f");
+    let block = f.add_block();
+    let p = f.add_param(block, F32);
+    let mut b = Builder::new(&mut f, block);
+    let sum = b.ins(Opcode::Fadd, &[p, p]);
+    let negative = b.ins(Opcode::Fneg, &[sum]);
+    b.ret(&[negative]);
+    assert!(!simplify::run(&mut f, &Reference, true));
+    assert!(f.memory.settled() > 0);
+    let made = f.def_inst(sum).expect("an instruction");
+    f.insts[made].op = Opcode::Fneg;
+    f.insts[made].args.truncate(1);
+    assert!(simplify::run(&mut f, &Reference, true));
+    let last = f.terminator(block).expect("an end");
+    assert_eq!(f.insts[last].args[..], [p]);
+}

@@ -25,6 +25,9 @@ struct Counted {
 
 /// Runs the pass on innermost loops; `fuel` is the number of instructions that the copies of one loop may have.
 pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32, lanes_apart: bool) -> bool {
+    if !Cfg::new(func).has_cycle(func) {
+        return false;
+    }
     let mut any = false;
     let budget = budget(func, fuel);
     // Outer loops become innermost once theirs are gone.

@@ -11,6 +11,7 @@ use crate::passes::rewrite::{Action, constant_lanes, fold, splat_bits};
 use crate::types::{Scalar, Type};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
+use std::cell::Cell;
 
 /// What the matcher may ask besides the function itself.
 pub(in crate::passes) struct Facts<'a> {
@@ -19,7 +20,12 @@ pub(in crate::passes) struct Facts<'a> {
     pub uses: &'a SecondaryMap<Value, u32>,
     /// Whether the machine computes scalars: lanes of a vector are values of their own in the end.
     pub lanes_apart: bool,
+    /// Set by what looks further than [`DEPTH`] steps.
+    pub beyond: Cell<bool>,
 }
+
+/// How many steps a row looks from an instruction to what makes its operands, and theirs: a constant may be a splat of one.
+pub(in crate::passes) const DEPTH: u8 = 4;
 
 /// Rows by the operation at their root.
 pub(in crate::passes) struct Table(Vec<Rows>);
@@ -75,9 +81,12 @@ struct Row {
     rule: &'static Rule,
     operands: usize,
     needs: [Makers; 4],
-    /// The numbers that the first two must be.
-    numbers: [Option<f64>; 2],
+    /// The numbers that the first two must be, in each scalar type.
+    numbers: [Option<[u32; SCALARS.len()]>; 2],
 }
+
+/// Every scalar type, in the order of the type's own numbers.
+const SCALARS: [Scalar; 4] = [Scalar::I1, Scalar::I32, Scalar::F32, Scalar::F16];
 
 /// Operations that may make an operand, a bit each; the highest is that of what no operation makes.
 type Makers = u128;
@@ -111,30 +120,29 @@ impl Row {
     fn new(rule: &'static Rule, args: &[Term]) -> Row {
         let (mut needs, mut numbers) = ([ANYTHING; 4], [None; 2]);
         needs.iter_mut().zip(args).for_each(|(n, a)| *n = makers(a));
-        numbers.iter_mut().zip(args).for_each(|(n, a)| *n = if let Term::Number(x) = a { Some(*x) } else { None });
+        numbers.iter_mut().zip(args).for_each(|(n, a)| {
+            *n = if let Term::Number(x) = a { Some(SCALARS.map(|s| number(Type::new(s, 1), *x))) } else { None };
+        });
         Row { rule, operands: args.len(), needs, numbers }
     }
-    /// Whether operands are the numbers that they must be, in this order or, where that is allowed, exchanged.
-    fn numbers_fit(&self, f: &Function, operands: &[Value], commutative: bool) -> bool {
-        let [a, b] = self.numbers;
-        if a.is_none() && b.is_none() {
-            return true;
-        }
-        let is = |wanted: Option<f64>, v: Option<&Value>| match (wanted, v) {
-            (Some(n), Some(v)) => splat_bits(f, *v) == Some(number(f.ty(*v), n)),
-            _ => true,
+    /// Whether the first two operands are the numbers that they must be, in this order or, where that is allowed, exchanged.
+    fn numbers_fit(&self, [x, y]: [Option<(Scalar, u32)>; 2], commutative: bool) -> bool {
+        let is = |wanted: Option<[u32; 4]>, has: Option<(Scalar, u32)>| match (wanted, has) {
+            (Some(wanted), Some((scalar, bits))) => wanted[scalar as usize] == bits,
+            (wanted, _) => wanted.is_none(),
         };
-        let (x, y) = (operands.first(), operands.get(1));
+        let [a, b] = self.numbers;
         is(a, x) && is(b, y) || commutative && is(a, y) && is(b, x)
     }
-    /// Whether operands made by these operations may match, in this order or, where that is allowed, with the first two exchanged.
-    fn may_fit(&self, made: &[Makers; 4], operands: usize, commutative: bool) -> bool {
-        let [a, b, c, d] = self.needs;
-        (a & made[0] != 0 && b & made[1] != 0 || commutative && a & made[1] != 0 && b & made[0] != 0)
-            && c & made[2] != 0
-            && d & made[3] != 0
-            && self.operands == operands
+    /// Whether operands behind the first two may match that are made by these operations.
+    fn rest_fits(&self, made: &[Option<Maker>; 4]) -> bool {
+        made[2..].iter().zip(&self.needs[2..]).all(|(made, needs)| made.is_none_or(|m| needs >> m & 1 == 1))
     }
+}
+
+/// Scalar type and bits of a constant whose lanes are all the same.
+fn splat_of(f: &Function, v: Value) -> Option<(Scalar, u32)> {
+    splat_bits(f, v).map(|bits| (f.ty(v).scalar, bits))
 }
 
 impl Table {
@@ -158,12 +166,12 @@ impl Table {
     pub fn apply(&self, b: &mut Builder, i: Inst, facts: &Facts) -> Action {
         let d = &b.func.insts[i];
         let (op, precise) = (d.op, d.precise);
-        let [result] = d.results[..] else { return Action::Keep };
         let rows = &self.0[op as usize];
         let mut made = [None; 4];
         if rows.all.is_empty() || d.args.len() > made.len() {
             return Action::Keep;
         }
+        let [result] = d.results[..] else { return Action::Keep };
         for (m, v) in made.iter_mut().zip(&d.args) {
             *m = Some(maker_of(b.func.def_inst(*v).map(|i| b.func.insts[i].op)));
         }
@@ -172,23 +180,26 @@ impl Table {
         if left == 0 {
             return Action::Keep;
         }
-        let made = made.map(|m| m.map_or(ANYTHING, |m| 1 << m));
+        let mut splats = None;
         while left != 0 {
             let row = &rows.all[left.trailing_zeros() as usize];
             left &= left - 1;
-            if !row.may_fit(&made, operands, commutative) {
-                continue;
-            }
             let rule = row.rule;
             let loose = !matches!(rule.class, Class::Exact);
-            if loose && precise || !row.numbers_fit(b.func, &b.func.insts[i].args, commutative) {
+            if row.operands != operands || loose && precise || operands > 2 && !row.rest_fits(&made) {
                 continue;
             }
+            if row.numbers.iter().any(Option::is_some) {
+                let f = &*b.func;
+                let args = &f.insts[i].args;
+                let splats = *splats.get_or_insert_with(|| [0, 1].map(|n| args.get(n).and_then(|v| splat_of(f, *v))));
+                if !row.numbers_fit(splats, commutative) {
+                    continue;
+                }
+            }
             let ty = b.func.ty(result);
-            let mut m = Match { func: b.func, facts, names: Names::default(), result: ty, relation: Imm::None, precise };
-            let mut todo: SmallVec<[Pair; 8]> = SmallVec::new();
-            todo.push((&rule.from, result));
-            if !m.solve(todo, true) || loose && m.precise || rule.when.is_some_and(|when| !when(&m)) {
+            let mut m = Match { func: b.func, facts, names: Names::new(), result: ty, relation: None, precise, turns: Turns::default() };
+            if !m.solve(&rule.from, result) || loose && m.precise || rule.when.is_some_and(|when| !when(&m)) {
                 continue;
             }
             let (names, relation, precise) = (m.names, m.relation, m.precise);
@@ -204,8 +215,40 @@ impl Table {
     }
 }
 
-type Pair = (&'static Term, Value);
-type Names = SmallVec<[(&'static str, Value); 8]>;
+/// Values by their names, which are letters.
+type Names = SmallVec<[(u8, Value); 8]>;
+
+fn letter(name: &str) -> u8 {
+    name.as_bytes().first().copied().unwrap_or_default()
+}
+
+/// Which commutative operations that match in both orders are taken with their operands exchanged.
+#[derive(Default)]
+struct Turns {
+    /// By the order in which they are met.
+    turned: SmallVec<[bool; 8]>,
+    /// How many were met.
+    met: usize,
+}
+
+impl Turns {
+    /// Whether the next one is exchanged: at first none is.
+    fn next(&mut self) -> bool {
+        if self.met == self.turned.len() {
+            self.turned.push(false);
+        }
+        self.met += 1;
+        self.turned[self.met - 1]
+    }
+    /// The next way, the last one met first; whether there is one.
+    fn step(&mut self) -> bool {
+        self.met = 0;
+        while self.turned.last() == Some(&true) {
+            self.turned.pop();
+        }
+        self.turned.last_mut().map(|turned| *turned = true).is_some()
+    }
+}
 
 /// A pattern's values.
 pub(in crate::passes) struct Match<'a> {
@@ -215,93 +258,89 @@ pub(in crate::passes) struct Match<'a> {
     /// The type of what the row replaces.
     result: Type,
     /// The comparison that `any` stands for.
-    relation: Imm,
+    relation: Option<Imm>,
     /// Whether an instruction that was looked at is `precise`.
     precise: bool,
+    turns: Turns,
 }
 
 impl Match<'_> {
-    /// Matches all pairs, the last one first; what has two ways of matching tries both.
-    fn solve(&mut self, mut todo: SmallVec<[Pair; 8]>, root: bool) -> bool {
-        let mut root = root;
-        while let Some((term, v)) = todo.pop() {
-            match term {
-                Term::Whatever => {}
-                Term::Name(name) => {
-                    if !self.bind(name, v) {
-                        return false;
-                    }
+    /// Matches a row's pattern; what has two ways of matching tries both.
+    fn solve(&mut self, pattern: &Term, root: Value) -> bool {
+        let precise = self.precise;
+        loop {
+            if self.matches(pattern, root, true) {
+                return true;
+            }
+            if !self.turns.step() {
+                return false;
+            }
+            self.names.clear();
+            (self.relation, self.precise) = (None, precise);
+        }
+    }
+
+    fn matches(&mut self, term: &Term, v: Value, root: bool) -> bool {
+        match term {
+            Term::Whatever => true,
+            Term::Name(name) => self.bind(name, v),
+            Term::As(name, inner) => self.bind(name, v) && self.matches(inner, v, root),
+            Term::Number(n) => splat_bits(self.func, v) == Some(number(self.func.ty(v), *n)),
+            Term::Op { op, relation, only, args } => {
+                let func = self.func;
+                let Some(i) = func.def_inst(v) else { return false };
+                let d = &func.insts[i];
+                if d.op != *op || *only && !root && self.facts.uses[v] > 1 || d.args.len() != args.len() {
+                    return false;
                 }
-                Term::As(name, inner) => {
-                    if !self.bind(name, v) {
-                        return false;
-                    }
-                    todo.push((inner, v));
+                if !self.relate(*relation, &d.imm) {
+                    return false;
                 }
-                Term::Number(n) => {
-                    let ty = self.func.ty(v);
-                    if splat_bits(self.func, v) != Some(number(ty, *n)) {
-                        return false;
-                    }
-                }
-                Term::Op { op, relation, only, args } => {
-                    let Some(i) = self.func.def_inst(v) else { return false };
-                    let d = &self.func.insts[i];
-                    if d.op != *op || *only && !root && self.facts.uses[v] > 1 || d.args.len() != args.len() {
-                        return false;
-                    }
-                    if !self.relate(*relation, &d.imm) {
-                        return false;
-                    }
-                    self.precise |= d.precise;
-                    let a = &d.args;
-                    let mut first = [a.first(), a.get(1)];
-                    if op.is_commutative() && a[0] != a[1] {
-                        let fits = |x: Value, y: Value| self.may_be(&args[0], x) && self.may_be(&args[1], y);
-                        match (fits(a[0], a[1]), fits(a[1], a[0])) {
-                            (false, false) => return false,
-                            (true, false) => {}
-                            (false, true) => first.swap(0, 1),
-                            (true, true) => {
-                                args[2..].iter().zip(&a[2..]).for_each(|(term, v)| todo.push((term, *v)));
-                                let mut other = todo.clone();
-                                other.extend([(&args[1], a[0]), (&args[0], a[1])]);
-                                let (names, relation, precise) = (self.names.clone(), self.relation.clone(), self.precise);
-                                todo.extend([(&args[1], a[1]), (&args[0], a[0])]);
-                                if self.solve(todo, false) {
-                                    return true;
-                                }
-                                (self.names, self.relation, self.precise) = (names, relation, precise);
-                                return self.solve(other, false);
-                            }
-                        }
-                    }
-                    let operands = first.into_iter().flatten().chain(a.iter().skip(2));
-                    let from = todo.len();
-                    args.iter().zip(operands).for_each(|(term, v)| todo.push((term, *v)));
-                    todo[from..].reverse();
+                self.precise |= d.precise;
+                let a = &d.args[..];
+                if let ([x, y, rest @ ..], [p, q, others @ ..]) = (a, args)
+                    && op.is_commutative()
+                    && x != y
+                {
+                    let turned = match (self.may_be(p, *x) && self.may_be(q, *y), self.may_be(p, *y) && self.may_be(q, *x)) {
+                        (false, false) => return false,
+                        (true, true) => self.turns.next(),
+                        (_, turned) => turned,
+                    };
+                    let (x, y) = if turned { (y, x) } else { (x, y) };
+                    self.matches(p, *x, false) && self.matches(q, *y, false) && self.all_match(others, rest)
+                } else {
+                    self.all_match(args, a)
                 }
             }
-            root = false;
         }
-        true
+    }
+
+    fn all_match(&mut self, terms: &[Term], values: &[Value]) -> bool {
+        terms.iter().zip(values).all(|(term, v)| self.matches(term, *v, false))
     }
 
     /// Whether a value is made by an operation that a term begins with: most orders of operands are ruled out by that.
     fn may_be(&self, term: &Term, v: Value) -> bool {
-        let needs = makers(term);
-        needs == ANYTHING || needs & maker(self.func.def_inst(v).map(|i| self.func.insts[i].op)) != 0
+        let made = || self.func.def_inst(v).map(|i| self.func.insts[i].op);
+        match term {
+            Term::Whatever => true,
+            Term::Name(name) if !is_constant(name) => true,
+            Term::Name(_) | Term::Number(_) => matches!(made(), Some(Opcode::Const | Opcode::Splat)),
+            Term::As(_, inner) => self.may_be(inner, v),
+            Term::Op { op, .. } => made() == Some(*op),
+        }
     }
 
-    fn bind(&mut self, name: &'static str, v: Value) -> bool {
-        if let Some((_, old)) = self.names.iter().find(|(n, _)| *n == name) {
-            let same_type = self.func.ty(*old) == self.func.ty(v);
-            return *old == v || same_type && self.func.const_bits(v).is_some_and(|b| self.func.const_bits(*old) == Some(b));
+    fn bind(&mut self, name: &str, v: Value) -> bool {
+        if let Some(old) = self.value(name) {
+            let same_type = self.func.ty(old) == self.func.ty(v);
+            return old == v || same_type && self.func.const_bits(v).is_some_and(|b| self.func.const_bits(old) == Some(b));
         }
         if is_constant(name) && constant_lanes(self.func, v).is_none() {
             return false;
         }
-        self.names.push((name, v));
+        self.names.push((letter(name), v));
         true
     }
 
@@ -311,8 +350,8 @@ impl Match<'_> {
             (Relation::Float(cc), Imm::FloatCC(has)) => cc == *has,
             (Relation::Int(cc), Imm::IntCC(has)) => cc == *has,
             (Relation::Any, Imm::FloatCC(_) | Imm::IntCC(_)) => {
-                let fits = self.relation == Imm::None || self.relation == *imm;
-                self.relation = imm.clone();
+                let fits = self.relation.as_ref().is_none_or(|r| r == imm);
+                self.relation = Some(imm.clone());
                 fits
             }
             _ => false,
@@ -320,6 +359,7 @@ impl Match<'_> {
     }
 
     fn value(&self, name: &str) -> Option<Value> {
+        let name = letter(name);
         self.names.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
     }
 
@@ -388,6 +428,7 @@ impl Match<'_> {
 
     /// Whether a value comes from no operation that makes infinities of ordinary numbers.
     pub fn bounded(&self, name: &str) -> bool {
+        self.facts.beyond.set(true);
         self.value(name).is_some_and(|v| bounded(self.func, v))
     }
 }
@@ -456,21 +497,25 @@ pub(super) fn number(ty: Type, n: f64) -> u32 {
 struct Make<'a, 'f> {
     b: &'a mut Builder<'f>,
     names: Names,
-    relation: Imm,
+    relation: Option<Imm>,
     numerics: &'a dyn Numerics,
 }
 
 impl Make<'_, '_> {
+    fn value(&self, name: &str) -> Option<Value> {
+        let name = letter(name);
+        self.names.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
+    }
     /// The value of a term, of type `ty` where the term does not say it itself.
     fn term(&mut self, term: &Term, ty: Type) -> Option<Value> {
         match term {
             Term::Whatever => None,
             Term::As(name, inner) => {
                 let v = self.term(inner, ty)?;
-                self.names.push((name, v));
+                self.names.push((letter(name), v));
                 Some(v)
             }
-            Term::Name(name) => self.names.iter().find(|(n, _)| n == name).map(|(_, v)| *v),
+            Term::Name(name) => self.value(name),
             Term::Number(n) => Some(self.b.splat_const(ty, number(ty, *n))),
             Term::Op { op, relation, args, .. } => {
                 let mut values: SmallVec<[Value; 4]> = SmallVec::new();
@@ -481,11 +526,11 @@ impl Make<'_, '_> {
                 let imm = match (relation, &self.relation) {
                     (Relation::Float(cc), _) => Imm::FloatCC(*cc),
                     (Relation::Int(cc), _) => Imm::IntCC(*cc),
-                    (Relation::Any, imm) => imm.clone(),
-                    (Relation::Swapped, Imm::FloatCC(cc)) => Imm::FloatCC(cc.swapped()),
-                    (Relation::Swapped, Imm::IntCC(cc)) => Imm::IntCC(cc.swapped()),
-                    (Relation::Inverse, Imm::FloatCC(cc)) => Imm::FloatCC(cc.inverse()),
-                    (Relation::Inverse, Imm::IntCC(cc)) => Imm::IntCC(cc.inverse()),
+                    (Relation::Any, Some(imm)) => imm.clone(),
+                    (Relation::Swapped, Some(Imm::FloatCC(cc))) => Imm::FloatCC(cc.swapped()),
+                    (Relation::Swapped, Some(Imm::IntCC(cc))) => Imm::IntCC(cc.swapped()),
+                    (Relation::Inverse, Some(Imm::FloatCC(cc))) => Imm::FloatCC(cc.inverse()),
+                    (Relation::Inverse, Some(Imm::IntCC(cc))) => Imm::IntCC(cc.inverse()),
                     _ => Imm::None,
                 };
                 let types: SmallVec<[Type; 4]> = values.iter().map(|v| self.b.func.ty(*v)).collect();
@@ -513,7 +558,7 @@ impl Make<'_, '_> {
     /// The type of a term that names a value somewhere.
     fn known_type(&self, term: &Term) -> Option<Type> {
         match term {
-            Term::Name(name) => self.names.iter().find(|(n, _)| n == name).map(|(_, v)| self.b.func.ty(*v)),
+            Term::Name(name) => self.value(name).map(|v| self.b.func.ty(v)),
             Term::Op { op: Opcode::Fcmp | Opcode::Icmp, args, .. } => {
                 args.iter().find_map(|a| self.known_type(a)).map(|t| t.with_scalar(Scalar::I1))
             }

@@ -59,7 +59,7 @@ mod int;
 #[cfg(test)]
 mod tests;
 
-pub(super) use apply::{Facts, Table};
+pub(super) use apply::{DEPTH, Facts, Table};
 
 use crate::inst::{FloatCC, IntCC};
 use crate::opcode::Opcode;

@@ -9,6 +9,7 @@ use crate::inst::Imm;
 use crate::numerics::{Reference, to_f32};
 use crate::passes::rewrite::{Action, rewrite};
 use crate::types::{Scalar, Type};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 struct Rng(u64);
@@ -188,7 +189,7 @@ fn attempt(rule: &'static Rule, ty: Type, compared: Scalar, any: &Imm, rng: &mut
     let before = func.clone();
     let uses = func.use_counts();
     let table = Table::with(std::iter::once(rule));
-    let facts = Facts { numerics: &Reference, uses: &uses, lanes_apart: false };
+    let facts = Facts { numerics: &Reference, uses: &uses, lanes_apart: false, beyond: Cell::new(false) };
     let last = func.def_inst(result)?;
     let changed = rewrite(&mut func, |b, i| if i == last { table.apply(b, i, &facts) } else { Action::Keep });
     if !changed {
@@ -263,4 +264,36 @@ fn no_row_stands_twice() {
     for rule in rules() {
         assert!(seen.insert((rule.class == Class::Exact, rule.text.split(" => ").next())), "{}", rule.text);
     }
+}
+
+/// How many steps a row looks from what a term stands for.
+fn depth(term: &Term) -> u8 {
+    match term {
+        Term::Whatever => 0,
+        // What makes it, and what that is a splat of.
+        Term::Name(_) | Term::Number(_) => 2,
+        Term::As(_, inner) => depth(inner).max(2),
+        Term::Op { args, .. } => 1 + args.iter().map(depth).max().unwrap_or(0),
+    }
+}
+
+#[test]
+fn no_row_looks_further_than_it_says() {
+    for rule in rules() {
+        let Term::Op { args, .. } = &rule.from else { continue };
+        assert!(args.iter().all(|a| depth(a) <= DEPTH), "{}", rule.text);
+    }
+}
+
+#[test]
+fn names_are_letters() {
+    fn check(term: &Term, rule: &Rule) {
+        match term {
+            Term::Name(name) | Term::As(name, _) if name.len() != 1 => panic!("{}: {name}", rule.text),
+            Term::As(_, inner) => check(inner, rule),
+            Term::Op { args, .. } => args.iter().for_each(|a| check(a, rule)),
+            _ => {}
+        }
+    }
+    rules().for_each(|rule| [&rule.from, &rule.to].into_iter().for_each(|term| check(term, rule)));
 }

@@ -9,8 +9,9 @@ mod vector;
 
 pub(crate) use vector::{LaneSource, trace};
 
-use super::algebra::{Class, Facts, Table};
-use super::rewrite::{Action, fold, make_const, rewrite, splat_bits};
+use super::algebra::{Class, DEPTH, Facts, Table};
+use super::rewrite::{Action, fold, make_const, rewrite_chosen, splat_bits};
+use super::settled::{Rememberer, Unsettled};
 use crate::builder::Builder;
 use crate::entities::{Inst, Value};
 use crate::function::Function;
@@ -19,6 +20,7 @@ use crate::numerics::Numerics;
 use crate::opcode::Opcode;
 use crate::types::{Scalar, Type};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 static EXACT: LazyLock<Table> = LazyLock::new(|| Table::of(&[Class::Exact]));
@@ -27,30 +29,42 @@ static EXACT: LazyLock<Table> = LazyLock::new(|| Table::of(&[Class::Exact]));
 pub fn run(func: &mut Function, numerics: &dyn Numerics, lanes_apart: bool) -> bool {
     func.resolve_aliases();
     let uses = func.use_counts();
-    let facts = Facts { numerics, uses: &uses, lanes_apart };
-    rewrite(func, |b, i| visit(b, i, &facts))
+    let facts = Facts { numerics, uses: &uses, lanes_apart, beyond: Cell::new(false) };
+    let under = (numerics.name(), lanes_apart);
+    let mut unsettled = Unsettled::new(func, Rememberer::Simplify, under, &uses, DEPTH, &facts.beyond);
+    let changed = rewrite_chosen(func, &mut unsettled, |b, i| visit(b, i, &facts));
+    unsettled.remember(func);
+    changed
 }
 
 fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
     let d = &b.func.insts[i];
     let [result] = d.results[..] else { return Action::Keep };
     let ty = b.func.ty(result);
-    // Most rewrites want an operand that a certain operation made: a bit for each that made one.
-    let made = d.args.iter().filter_map(|v| b.func.def_inst(*v)).fold(0u128, |set, i| set | 1 << b.func.insts[i].op as u32);
-    let made_by = |op: Opcode| made >> op as u32 & 1 == 1;
-    if (d.args.is_empty() || made_by(Opcode::Const))
+    // Most rewrites want an operand that a certain operation made.
+    let [mut by_const, mut by_undef, mut by_splat, mut by_select] = [false; 4];
+    for made in d.args.iter().filter_map(|v| b.func.def_inst(*v)) {
+        match b.func.insts[made].op {
+            Opcode::Const => by_const = true,
+            Opcode::Undef => by_undef = true,
+            Opcode::Splat => by_splat = true,
+            Opcode::Select => by_select = true,
+            _ => {}
+        }
+    }
+    if (d.args.is_empty() || by_const)
         && let Some(bits) = fold(b.func, facts.numerics, d, ty)
     {
         make_const(b.func, i, bits);
         return Action::Changed;
     }
     b.precise = d.precise;
-    let special = made_by(Opcode::Undef)
+    let special = by_undef
         .then(|| undefined::visit(b, i, facts))
         .flatten()
-        .or_else(|| made_by(Opcode::Splat).then(|| on_splats(b, i, result)).flatten())
-        .or_else(|| made_by(Opcode::Const).then(|| constants_right(b, i)).flatten())
-        .or_else(|| made_by(Opcode::Select).then(|| over_choice(b, i, facts)).flatten())
+        .or_else(|| by_splat.then(|| on_splats(b, i, result)).flatten())
+        .or_else(|| by_const.then(|| constants_right(b, i)).flatten())
+        .or_else(|| by_select.then(|| over_choice(b, i, facts)).flatten())
         .or_else(|| match b.func.insts[i].op {
             Opcode::Select => select(b, i, facts),
             Opcode::Bitcast | Opcode::Fcvt => conversion(b, i),
@@ -58,7 +72,7 @@ fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
         });
     let action = match special {
         Some(v) => Action::Replace(v),
-        None if vector::is_vector(b.func.insts[i].op) => vector::visit(b, i),
+        None if vector::is_vector(b.func.insts[i].op) => vector::visit(b, i, facts),
         None => EXACT.apply(b, i, facts),
     };
     match action {
@@ -166,7 +180,7 @@ fn select(b: &mut Builder, i: Inst, facts: &Facts) -> Option<Value> {
         let inner = s.args[1];
         return Some(b.select(c, inner, y));
     }
-    if last_of_tests(b.func, c, y) == Some(x) {
+    if last_of_tests(b.func, c, y, facts) == Some(x) {
         return Some(y);
     }
     common_operation(b, c, x, y, facts)
@@ -204,9 +218,10 @@ pub fn equality(func: &Function, c: Value) -> Option<(Value, u32)> {
 
 /// What a chain of selects gives where `c` holds, if `c` and all the chain's conditions ask whether one value is this or that
 /// constant: where `c` holds none of the others does.
-fn last_of_tests(func: &Function, c: Value, mut chain: Value) -> Option<Value> {
+fn last_of_tests(func: &Function, c: Value, mut chain: Value, facts: &Facts) -> Option<Value> {
     const LONGEST: usize = 16;
     let (v, k) = equality(func, c)?;
+    facts.beyond.set(true);
     for _ in 0..LONGEST {
         let Some(s) = func.def_if(chain, Opcode::Select) else { break };
         match equality(func, s.args[0]) {

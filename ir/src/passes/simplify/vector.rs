@@ -5,8 +5,10 @@ use crate::entities::{Inst, Value};
 use crate::function::Function;
 use crate::inst::Imm;
 use crate::opcode::Opcode;
+use crate::passes::algebra::{DEPTH, Facts};
 use crate::passes::rewrite::Action;
 use smallvec::SmallVec;
+use std::cell::Cell;
 
 /// Where a lane of a vector comes from, as far as that is visible.
 pub(crate) enum LaneSource {
@@ -19,8 +21,16 @@ pub(crate) enum LaneSource {
 }
 
 /// Follows one lane of a vector through vector operations.
-pub(crate) fn trace(f: &Function, mut v: Value, mut lane: u8) -> LaneSource {
+pub(crate) fn trace(f: &Function, v: Value, lane: u8) -> LaneSource {
+    trace_far(f, v, lane, &Cell::new(false))
+}
+
+/// As [`trace`]; tells whether it looked further than the algebra does.
+fn trace_far(f: &Function, mut v: Value, mut lane: u8, far: &Cell<bool>) -> LaneSource {
+    let mut steps = 0u8;
     loop {
+        far.set(far.get() || steps >= DEPTH);
+        steps = steps.saturating_add(1);
         let Some(i) = f.def_inst(v) else { return LaneSource::Lane(v, lane) };
         let d = &f.insts[i];
         match (d.op, &d.imm) {
@@ -51,29 +61,30 @@ pub(super) fn is_vector(op: Opcode) -> bool {
 }
 
 /// One instruction.
-pub(super) fn visit(b: &mut Builder, i: Inst) -> Action {
+pub(super) fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
     use Opcode::*;
     let d = &b.func.insts[i];
     // What is made of scalars is the most frequent, and nothing becomes of it.
     if d.op == Build && d.args.first() != d.args.last() && d.args.first().is_some_and(|v| b.func.def_if(*v, Extract).is_none()) {
         return Action::Keep;
     }
-    let d = d.clone();
     let Some(result) = b.func.result(i) else { return Action::Keep };
     let ty = b.func.ty(result);
+    if let (Extract, Imm::Lane(n)) = (d.op, &d.imm) {
+        let (from, n) = (d.args[0], *n);
+        if b.func.ty(from).lanes == 1 {
+            return Action::Replace(from);
+        }
+        return match trace_far(b.func, from, n, &facts.beyond) {
+            LaneSource::Scalar(v) => Action::Replace(v),
+            LaneSource::Const(c) => Action::Replace(b.splat_const(ty, c)),
+            LaneSource::Lane(v, lane) if (v, lane) != (from, n) => Action::Replace(b.extract(v, lane)),
+            LaneSource::Lane(..) => Action::Keep,
+        };
+    }
+    let d = d.clone();
     match (d.op, &d.imm) {
         (Splat, _) if ty.lanes == 1 => Action::Replace(d.args[0]),
-        (Extract, Imm::Lane(n)) => {
-            if b.func.ty(d.args[0]).lanes == 1 {
-                return Action::Replace(d.args[0]);
-            }
-            match trace(b.func, d.args[0], *n) {
-                LaneSource::Scalar(v) => Action::Replace(v),
-                LaneSource::Const(c) => Action::Replace(b.splat_const(ty, c)),
-                LaneSource::Lane(v, lane) if (v, lane) != (d.args[0], *n) => Action::Replace(b.extract(v, lane)),
-                LaneSource::Lane(..) => Action::Keep,
-            }
-        }
         (Build, _) => {
             if d.args.iter().all(|a| *a == d.args[0]) {
                 return Action::Replace(b.splat(d.args[0], ty.lanes));
@@ -89,7 +100,7 @@ pub(super) fn visit(b: &mut Builder, i: Inst) -> Action {
             // A vector all of whose lanes are visible scalars is built at once.
             let mut lanes: SmallVec<[Value; 4]> = SmallVec::new();
             for n in 0..ty.lanes {
-                match trace(b.func, result, n) {
+                match trace_far(b.func, result, n, &facts.beyond) {
                     LaneSource::Scalar(v) => lanes.push(v),
                     LaneSource::Const(c) => {
                         let v = b.splat_const(ty.lane(), c);
@@ -112,7 +123,7 @@ pub(super) fn visit(b: &mut Builder, i: Inst) -> Action {
             let mut lanes: SmallVec<[(Value, u8); 4]> = SmallVec::new();
             let mut scalars: SmallVec<[Value; 4]> = SmallVec::new();
             for n in 0..ty.lanes {
-                match trace(b.func, result, n) {
+                match trace_far(b.func, result, n, &facts.beyond) {
                     LaneSource::Scalar(v) => scalars.push(v),
                     LaneSource::Const(c) if lanes.is_empty() => {
                         let v = b.splat_const(ty.lane(), c);

@@ -25,7 +25,7 @@ use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite, rewrite_of, splat_bits};
 use retroshade_ir::passes::{self, PassOptions, cleanup, each, sequence};
 use retroshade_ir::types::I32;
-use retroshade_ir::{Block, Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, TexDim, Type, Value};
+use retroshade_ir::{Block, Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Scalar, TexDim, Type, Value};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv, level, mul};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
@@ -166,7 +166,11 @@ fn has(module: &Module, is: impl Fn(&Function, &InstData) -> bool) -> bool {
 /// Operations that the machine lacks, but for its own.
 fn expand(m: &mut Module, options: &Options) -> bool {
     let own = if for_emulators(options) { EMULATOR_RULES } else { &[] };
-    each(m, |f| apply(f, &[crate::legal::half::RULES, RULES, BITS_AND_PACKING, own].concat()))
+    each(m, |f| {
+        // Most programs have none, and these rules are about nearly every operation.
+        let halves = f.values.values().any(|(ty, _)| ty.scalar == Scalar::F16);
+        apply(f, &[if halves { crate::legal::half::RULES } else { &[] }, RULES, BITS_AND_PACKING, own].concat())
+    })
 }
 
 /// Optimises up to where loops are unrolled. Texts asked for go to `trace`.
@@ -354,7 +358,7 @@ fn whole_quotients(func: &mut Function) -> bool {
         let Some(q) = d.args.first().and_then(|v| b.func.def_if(*v, Opcode::Fdiv)).cloned() else { return Action::Keep };
         let (x, y) = (q.args[0], q.args[1]);
         let ty = b.func.ty(x);
-        if ty.scalar != retroshade_ir::Scalar::F32 || b.func.const_bits(y).is_some() {
+        if ty.scalar != Scalar::F32 || b.func.const_bits(y).is_some() {
             return Action::Keep;
         }
         let f = b.ins(Opcode::Ffloor, &[d.args[0]]);

@@ -5,7 +5,7 @@ use crate::select::{Lane, root};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::types::F32;
-use retroshade_ir::{Builder, Function, Imm, Inst, Opcode, Value};
+use retroshade_ir::{Builder, Function, Imm, Inst, InstData, Opcode, Value};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,10 +126,16 @@ fn sum(f: &Function, i: Inst, read: &Readers) -> Option<Sum> {
 
 /// The sums that lose their scale: all readers of a scaled lane are among them, and not more than there are lanes.
 fn candidates(f: &Function) -> BTreeMap<Inst, Scaled> {
+    let product = |(v, _): Lane| f.def_if(v, Opcode::Fmul).filter(|m| !m.precise && f.ty(v) == F32);
+    // Each product needs a factor that is one itself: before all readers are found, which takes much longer.
+    let is_scaled =
+        |d: &InstData| matches!(d.op, Opcode::Dot | Opcode::Fmad) && d.args[..2].iter().any(|v| product(root(f, *v, 0)).is_some());
+    if !f.ordered().any(|(_, i)| is_scaled(&f.insts[i])) {
+        return BTreeMap::new();
+    }
     let read = readers(f);
     // By scale and scaled lanes: the sums.
     let mut groups: BTreeMap<(Value, Vec<Value>), Vec<(Inst, Sum)>> = BTreeMap::new();
-    let product = |(v, _): Lane| f.def_if(v, Opcode::Fmul).filter(|m| !m.precise && f.ty(v) == F32);
     // Sums within a longer one are not looked at by themselves.
     let inner = |i: Inst| {
         let only = f.result(i).map(|r| &read[r]).filter(|r| r.len() == 1).map(|r| &f.insts[r[0]]);

@@ -23,7 +23,6 @@ pub struct Expand {
     pub precise: bool,
     contract: bool,
     constants: BTreeMap<(Block, Type, u32), Value>,
-    uses: BTreeMap<Value, u32>,
     /// Quotients that were made by a reciprocal: numerator and divisor.
     quotients: BTreeMap<Value, (Value, Value)>,
 }
@@ -38,7 +37,6 @@ impl Expand {
             precise: false,
             contract,
             constants: BTreeMap::new(),
-            uses: BTreeMap::new(),
             quotients: BTreeMap::new(),
         }
     }
@@ -58,9 +56,6 @@ impl Expand {
     }
     /// Any instruction.
     pub fn push(&mut self, data: InstData, ty: Option<Type>) -> Option<Value> {
-        for a in &data.args {
-            *self.uses.entry(*a).or_default() += 1;
-        }
         let mut b = builder(&mut self.func, self.block, self.span, self.precise);
         let i = b.push(data, ty.as_slice());
         self.func.insts[i].results.first().copied()

@@ -166,9 +166,10 @@ pub(crate) fn shape(mut m: Module, options: &Options, trace: &mut Trace) -> Resu
     let clean = PassOptions { numerics: &crate::legal::numerics::TeslaNumerics, ..passes };
     if passes.level > 0 {
         passes::sequence(&mut m, &["gvn", "dce"], &clean);
+    } else {
+        m.main_mut().resolve_aliases();
+        crate::legal::expand::sweep(m.main_mut());
     }
-    m.main_mut().resolve_aliases();
-    crate::legal::expand::sweep(m.main_mut());
     trace.module(Phase::Legal, &m);
     Ok(Prepared { module: m, structure })
 }
@@ -467,8 +468,7 @@ impl Scalarise<'_> {
     fn inst(&mut self, i: Inst) -> Result<(), CompileError> {
         use Opcode::*;
         let old = self.old;
-        let d = &old.insts[i];
-        let span = self.old.spans[i];
+        let (d, span) = (&old.insts[i], old.spans[i]);
         let result = d.results.first().copied();
         let ty = result.map_or(I32, |r| self.old.ty(r));
         let set = |s: &mut Self, l: Lanes| {
@@ -586,10 +586,13 @@ impl Scalarise<'_> {
             }
             _ => {
                 let lanes = ty.lanes as usize;
-                let args: Vec<Lanes> = d.args.iter().map(|a| self.lanes(*a)).collect();
                 let mut out = Lanes::new();
                 for n in 0..lanes {
-                    let a: SmallVec<[Value; 4]> = args.iter().map(|l| l[if l.len() > 1 { n } else { 0 }]).collect();
+                    let lane = |v: &Value| {
+                        let l = &self.map[old.resolve(*v)];
+                        l[if l.len() > 1 { n } else { 0 }]
+                    };
+                    let a: SmallVec<[Value; 4]> = d.args.iter().map(lane).collect();
                     let from = d.args.first().map_or(ty.lane(), |v| self.old.ty(*v).lane());
                     let v = self.ex.operation(d.op, &d.imm, from, ty.lane(), &a, span)?;
                     out.push(v);
