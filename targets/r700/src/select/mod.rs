@@ -8,6 +8,7 @@ mod alu;
 mod cond;
 mod control;
 pub mod doubled;
+pub mod early;
 pub mod fetch;
 mod geometry;
 pub mod literals;

@@ -1,0 +1,177 @@
+//! Sums that wait for a product which others read, too: as a multiply-add they take in its factors and end a group earlier. Where a
+//! multiply-add waits for its addend, and that is a product, the two products change places. MULADD rounds its product, so that the
+//! values stay the same.
+
+use crate::isa::forms::{op2, op3};
+use crate::place::sched::slots;
+use crate::select::mir::{Kind, Mir, Op, Opnd, Place, Web, each_leaf, leaves};
+use retroshade_emit::form::FormId;
+use smallvec::SmallVec;
+
+/// Groups that a fetch is taken to last.
+const FETCH: u32 = 5;
+
+/// Runs over a program.
+pub fn take_in(mir: &mut Mir) {
+    let mut defs = vec![0u32; mir.webs.len()];
+    for op in leaves(&mir.steps).into_iter().flatten() {
+        op.each_write(|w| defs[w.0 as usize] += 1);
+    }
+    // Where the factors of a product are still the same when it is read.
+    let lasting = |o: &Opnd| match o.place {
+        Place::Web(w) => defs[w.0 as usize] <= 1,
+        Place::Array { .. } => false,
+        Place::Const(..) | Place::Bits(_) => true,
+    };
+    let product =
+        |o: &Op| is_plain(o, op2::MUL_IEEE) && o.omod == 0 && !o.clamp && defs[o.dst[0].0 as usize] == 1 && o.src.iter().all(lasting);
+    let mut paths = Paths { depth: vec![0; mir.webs.len()], height: vec![0; mir.webs.len()], longest: 0 };
+    let mut products: Vec<Option<Factors>> = vec![None; mir.webs.len()];
+    let mut steps = std::mem::take(&mut mir.steps);
+    each_leaf(&mut steps, &mut |ops| {
+        for o in ops.iter().filter(|o| product(o)) {
+            products[o.dst[0].0 as usize] = Some([o.src[0], o.src[1]]);
+        }
+        if ops.iter().any(|o| addends(o).iter().any(|s| factors(&products, s).is_some())) {
+            paths.measure(ops);
+            exchange(ops, &mut paths, &products, || mir.web());
+        }
+    });
+    mir.steps = steps;
+}
+
+/// The factors of a product.
+type Factors = [Opnd; 2];
+
+fn is_plain(o: &Op, form: FormId) -> bool {
+    o.form == form && o.kind == Kind::Alu && o.store.is_none() && o.dst.len() == 1
+}
+
+/// The operands of a sum or a multiply-add that are added.
+fn addends(o: &Op) -> &[Opnd] {
+    if is_plain(o, op2::ADD) && o.omod == 0 {
+        &o.src
+    } else if is_plain(o, op3::MULADD_IEEE) {
+        &o.src[2..]
+    } else {
+        &[]
+    }
+}
+
+/// The factors that an operand of a multiply-add is the product of.
+fn factors(products: &[Option<Factors>], of: &Opnd) -> Option<Factors> {
+    let w = of.as_web().filter(|_| !of.abs)?;
+    let [x, y] = products.get(w.0 as usize).copied().flatten()?;
+    (!x.abs && !y.abs).then(|| [if of.neg { x.negated() } else { x }, y])
+}
+
+/// Groups in front of each web of a piece of code, behind it, and on the longest path.
+struct Paths {
+    depth: Vec<u32>,
+    height: Vec<u32>,
+    longest: u32,
+}
+
+impl Paths {
+    fn groups(o: &Op) -> u32 {
+        match o.kind {
+            Kind::Fetch(_) => FETCH,
+            _ => u32::from(o.is_alu()),
+        }
+    }
+
+    /// Finds what is behind each web, and how long the longest path is; nothing has a depth yet.
+    fn measure(&mut self, ops: &[Op]) {
+        for o in ops {
+            o.each_write(|w| self.height[w.0 as usize] = 0);
+            o.each_read(|w| self.height[w.0 as usize] = 0);
+        }
+        for o in ops.iter().rev() {
+            let behind = self.behind(o) + Self::groups(o);
+            o.each_read(|w| self.height[w.0 as usize] = behind.max(self.height[w.0 as usize]));
+        }
+        self.forget(ops);
+        self.longest = ops.iter().map(|o| self.note(o) + self.behind(o)).max().unwrap_or(0);
+        self.forget(ops);
+    }
+
+    fn forget(&mut self, ops: &[Op]) {
+        for o in ops {
+            o.each_write(|w| self.depth[w.0 as usize] = 0);
+            o.each_read(|w| self.depth[w.0 as usize] = 0);
+        }
+    }
+
+    fn behind(&self, o: &Op) -> u32 {
+        let mut most = 0;
+        o.each_write(|w| most = most.max(self.height[w.0 as usize]));
+        most
+    }
+
+    /// The groups up to an operation's result, which is noted.
+    fn note(&mut self, o: &Op) -> u32 {
+        let mut before = 0;
+        o.each_read(|w| before = before.max(self.depth[w.0 as usize]));
+        let depth = before + Self::groups(o);
+        o.each_write(|w| self.depth[w.0 as usize] = depth);
+        depth
+    }
+
+    fn depth(&self, o: &Opnd) -> u32 {
+        o.as_web().map_or(0, |w| self.depth[w.0 as usize])
+    }
+
+    /// A web that is there at some depth.
+    fn add(&mut self, depth: u32) {
+        self.depth.push(depth);
+        self.height.push(0);
+    }
+}
+
+/// Rewrites a piece of code; `web` makes new ones.
+fn exchange(ops: &mut Vec<Op>, paths: &mut Paths, products: &[Option<Factors>], mut web: impl FnMut() -> Web) {
+    // Where the longest path counts and not what the groups hold, a group is worth a slot.
+    let held: u64 = ops.iter().filter(|o| o.is_alu()).map(slots).sum();
+    let spare = 5 * u64::from(paths.longest) > held + held / 5;
+    let mut out = Vec::with_capacity(ops.len());
+    for mut o in ops.drain(..) {
+        if o.form == op2::ADD {
+            if let Some(src) = summed(&o, paths, products) {
+                o = Op { clamp: o.clamp, span: o.span, ..Op::alu(op3::MULADD_IEEE, &src, o.dst.first().copied()) };
+            }
+        } else if spare && let Some([x, y]) = exchanged(&o, paths, products) {
+            let w = web();
+            let first = Op { span: o.span, ..Op::alu(op2::MUL_IEEE, &o.src[..2], Some(w)) };
+            paths.add(0);
+            paths.note(&first);
+            out.push(first);
+            o.src = SmallVec::from_slice(&[x, y, Opnd::web(w)]);
+        }
+        paths.note(&o);
+        out.push(o);
+    }
+    *ops = out;
+}
+
+/// The operands of a multiply-add that is there before a sum is.
+fn summed(o: &Op, paths: &Paths, products: &[Option<Factors>]) -> Option<[Opnd; 3]> {
+    let [a, b] = addends(o) else { return None };
+    [(a, b), (b, a)].into_iter().find_map(|(p, z)| {
+        let [x, y] = factors(products, p)?;
+        (paths.depth(p) > paths.depth(z) && !z.abs && few_constants(&[x, y, *z])).then_some([x, y, *z])
+    })
+}
+
+/// The factors of a multiply-add's addend where it waits for that longer than for its own, and everything waits for it.
+fn exchanged(o: &Op, paths: &Paths, products: &[Option<Factors>]) -> Option<Factors> {
+    let [p] = addends(o) else { return None };
+    let both = factors(products, p)?;
+    let (own, late) = (paths.depth(&o.src[0]).max(paths.depth(&o.src[1])), paths.depth(p));
+    let critical = late + 1 + paths.behind(o) == paths.longest;
+    (own + 1 < late && critical && few_constants(&both)).then_some(both)
+}
+
+/// Whether at most one operand is a constant: a group reads few of them.
+fn few_constants(operands: &[Opnd]) -> bool {
+    operands.iter().filter(|o| o.as_web().is_none()).count() < 2
+}
