@@ -9,6 +9,7 @@ mod arms;
 mod division;
 mod gradients;
 pub mod half;
+mod ladders;
 mod lengths;
 pub mod numerics;
 mod order;
@@ -275,6 +276,9 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
                 break;
             }
             sequence(&mut m, &["gvn", "dce"], &pass);
+        }
+        if each(&mut m, ladders::run) {
+            sequence(&mut m, &["dce"], &pass);
         }
     }
     reorder(&mut m, options);
