@@ -13,6 +13,10 @@ const MOST: usize = 16;
 
 /// Runs over a function.
 pub fn run(func: &mut Function) -> bool {
+    let selects = || func.ordered().filter(|(_, i)| func.insts[*i].op == Opcode::Select).filter_map(|(_, i)| func.result(i));
+    if selects().count() < LEAST {
+        return false;
+    }
     let uses = func.use_counts();
     let next = |f: &Function, s: &Rung| Rung::of(f, s.rest).filter(|n| uses[s.rest] == 1 && s.bound.implies(&n.bound));
     let ladder = |f: &Function, v: Value| {
@@ -24,7 +28,6 @@ pub fn run(func: &mut Function) -> bool {
         }
         (all.len() >= LEAST).then_some(all)
     };
-    let selects = || func.ordered().filter(|(_, i)| func.insts[*i].op == Opcode::Select).filter_map(|(_, i)| func.result(i));
     if !selects().any(|v| ladder(func, v).is_some()) {
         return false;
     }

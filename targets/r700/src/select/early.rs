@@ -13,28 +13,23 @@ const FETCH: u32 = 5;
 
 /// Runs over a program.
 pub fn take_in(mir: &mut Mir) {
-    let mut defs = vec![0u32; mir.webs.len()];
-    for op in leaves(&mir.steps).into_iter().flatten() {
-        op.each_write(|w| defs[w.0 as usize] += 1);
-    }
-    // Where the factors of a product are still the same when it is read.
-    let lasting = |o: &Opnd| match o.place {
-        Place::Web(w) => defs[w.0 as usize] <= 1,
-        Place::Array { .. } => false,
-        Place::Const(..) | Place::Bits(_) => true,
-    };
-    let product =
-        |o: &Op| is_plain(o, op2::MUL_IEEE) && o.omod == 0 && !o.clamp && defs[o.dst[0].0 as usize] == 1 && o.src.iter().all(lasting);
-    let mut paths = Paths { depth: vec![0; mir.webs.len()], height: vec![0; mir.webs.len()], longest: 0 };
-    let mut products: Vec<Option<Factors>> = vec![None; mir.webs.len()];
+    let n = mir.webs.len();
     let mut steps = std::mem::take(&mut mir.steps);
+    let (mut defs, mut reads) = (vec![0u32; n], vec![0u32; n]);
+    for op in leaves(&steps).into_iter().flatten() {
+        op.each_write(|w| defs[w.0 as usize] += 1);
+        op.each_read(|w| reads[w.0 as usize] += 1);
+    }
+    let mut products = Products { defs, made: vec![None; n] };
+    let mut paths = None;
     each_leaf(&mut steps, &mut |ops| {
-        for o in ops.iter().filter(|o| product(o)) {
-            products[o.dst[0].0 as usize] = Some([o.src[0], o.src[1]]);
-        }
-        if ops.iter().any(|o| addends(o).iter().any(|s| factors(&products, s).is_some())) {
+        ops.iter().enumerate().for_each(|(k, o)| products.note(o, k));
+        // A multiply-add with a product for itself alone has its order already.
+        let worth = |o: &Op, s: &Opnd| o.form == op2::ADD || s.as_web().is_some_and(|w| reads[w.0 as usize] > 1);
+        if ops.iter().any(|o| addends(o).iter().any(|s| worth(o, s) && products.factors(s, ops).is_some())) {
+            let paths = paths.get_or_insert_with(|| Paths { depth: vec![0; n], height: vec![0; n], longest: 0 });
             paths.measure(ops);
-            exchange(ops, &mut paths, &products, || mir.web());
+            exchange(ops, paths, &mut products, || mir.web());
         }
     });
     mir.steps = steps;
@@ -42,6 +37,38 @@ pub fn take_in(mir: &mut Mir) {
 
 /// The factors of a product.
 type Factors = [Opnd; 2];
+
+/// The products of a piece of code.
+struct Products {
+    /// How often each web is written.
+    defs: Vec<u32>,
+    /// The place of the product that makes each web.
+    made: Vec<Option<u32>>,
+}
+
+impl Products {
+    /// Notes an operation and its place.
+    fn note(&mut self, o: &Op, place: usize) {
+        // The factors are still the same when the product is read.
+        let lasting = |o: &Opnd| match o.place {
+            Place::Web(w) => self.defs.get(w.0 as usize).is_none_or(|n| *n < 2),
+            Place::Array { .. } => false,
+            Place::Const(..) | Place::Bits(_) => true,
+        };
+        let plain = is_plain(o, op2::MUL_IEEE) && o.omod == 0 && !o.clamp;
+        if plain && self.defs.get(o.dst[0].0 as usize) == Some(&1) && o.src.iter().all(lasting) {
+            self.made[o.dst[0].0 as usize] = Some(place as u32);
+        }
+    }
+
+    /// The factors that an operand of a multiply-add is the product of.
+    fn factors(&self, of: &Opnd, ops: &[Op]) -> Option<Factors> {
+        let w = of.as_web().filter(|_| !of.abs)?;
+        let product = ops.get((*self.made.get(w.0 as usize)?)? as usize).filter(|o| o.dst[..] == [w])?;
+        let (x, y) = (product.src[0], product.src[1]);
+        (!x.abs && !y.abs).then(|| [if of.neg { x.negated() } else { x }, y])
+    }
+}
 
 fn is_plain(o: &Op, form: FormId) -> bool {
     o.form == form && o.kind == Kind::Alu && o.store.is_none() && o.dst.len() == 1
@@ -56,13 +83,6 @@ fn addends(o: &Op) -> &[Opnd] {
     } else {
         &[]
     }
-}
-
-/// The factors that an operand of a multiply-add is the product of.
-fn factors(products: &[Option<Factors>], of: &Opnd) -> Option<Factors> {
-    let w = of.as_web().filter(|_| !of.abs)?;
-    let [x, y] = products.get(w.0 as usize).copied().flatten()?;
-    (!x.abs && !y.abs).then(|| [if of.neg { x.negated() } else { x }, y])
 }
 
 /// Groups in front of each web of a piece of code, behind it, and on the longest path.
@@ -129,17 +149,17 @@ impl Paths {
 }
 
 /// Rewrites a piece of code; `web` makes new ones.
-fn exchange(ops: &mut Vec<Op>, paths: &mut Paths, products: &[Option<Factors>], mut web: impl FnMut() -> Web) {
+fn exchange(ops: &mut Vec<Op>, paths: &mut Paths, products: &mut Products, mut web: impl FnMut() -> Web) {
     // Where the longest path counts and not what the groups hold, a group is worth a slot.
     let held: u64 = ops.iter().filter(|o| o.is_alu()).map(slots).sum();
     let spare = 5 * u64::from(paths.longest) > held + held / 5;
-    let mut out = Vec::with_capacity(ops.len());
+    let mut out: Vec<Op> = Vec::with_capacity(ops.len());
     for mut o in ops.drain(..) {
         if o.form == op2::ADD {
-            if let Some(src) = summed(&o, paths, products) {
+            if let Some(src) = summed(&o, paths, products, &out) {
                 o = Op { clamp: o.clamp, span: o.span, ..Op::alu(op3::MULADD_IEEE, &src, o.dst.first().copied()) };
             }
-        } else if spare && let Some([x, y]) = exchanged(&o, paths, products) {
+        } else if spare && let Some([x, y]) = exchanged(&o, paths, products, &out) {
             let w = web();
             let first = Op { span: o.span, ..Op::alu(op2::MUL_IEEE, &o.src[..2], Some(w)) };
             paths.add(0);
@@ -148,24 +168,25 @@ fn exchange(ops: &mut Vec<Op>, paths: &mut Paths, products: &[Option<Factors>], 
             o.src = SmallVec::from_slice(&[x, y, Opnd::web(w)]);
         }
         paths.note(&o);
+        products.note(&o, out.len());
         out.push(o);
     }
     *ops = out;
 }
 
 /// The operands of a multiply-add that is there before a sum is.
-fn summed(o: &Op, paths: &Paths, products: &[Option<Factors>]) -> Option<[Opnd; 3]> {
+fn summed(o: &Op, paths: &Paths, products: &Products, before: &[Op]) -> Option<[Opnd; 3]> {
     let [a, b] = addends(o) else { return None };
     [(a, b), (b, a)].into_iter().find_map(|(p, z)| {
-        let [x, y] = factors(products, p)?;
+        let [x, y] = products.factors(p, before)?;
         (paths.depth(p) > paths.depth(z) && !z.abs && few_constants(&[x, y, *z])).then_some([x, y, *z])
     })
 }
 
 /// The factors of a multiply-add's addend where it waits for that longer than for its own, and everything waits for it.
-fn exchanged(o: &Op, paths: &Paths, products: &[Option<Factors>]) -> Option<Factors> {
+fn exchanged(o: &Op, paths: &Paths, products: &Products, before: &[Op]) -> Option<Factors> {
     let [p] = addends(o) else { return None };
-    let both = factors(products, p)?;
+    let both = products.factors(p, before)?;
     let (own, late) = (paths.depth(&o.src[0]).max(paths.depth(&o.src[1])), paths.depth(p));
     let critical = late + 1 + paths.behind(o) == paths.longest;
     (own + 1 < late && critical && few_constants(&both)).then_some(both)
