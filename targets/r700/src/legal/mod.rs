@@ -246,7 +246,11 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
     }
     // Passes may have formed what has to be expanded again; machine operations come last.
     let loose = options.fp_contract && options.opt > OptLevel::O0;
-    let relaxed = loose && each(&mut m, lengths::run) | each(&mut m, crate::legal::algebra::run) | each(&mut m, scale::run);
+    let relaxed = loose
+        && each(&mut m, lengths::run)
+            | each(&mut m, crate::legal::algebra::run)
+            | each(&mut m, crate::legal::algebra::zero_tests)
+            | each(&mut m, scale::run);
     let again = expand(&mut m, options)
         | each(&mut m, division::remainders)
         | each(&mut m, |f| apply(f, MACHINE_RULES))
