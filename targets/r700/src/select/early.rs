@@ -5,11 +5,9 @@
 use crate::isa::forms::{op2, op3};
 use crate::place::sched::slots;
 use crate::select::mir::{Kind, Mir, Op, Opnd, Place, Web, each_leaf, leaves};
+use crate::select::paths::Paths;
 use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
-
-/// Groups that a fetch is taken to last.
-const FETCH: u32 = 5;
 
 /// Runs over a program.
 pub fn take_in(mir: &mut Mir) {
@@ -27,7 +25,7 @@ pub fn take_in(mir: &mut Mir) {
         // A multiply-add with a product for itself alone has its order already.
         let worth = |o: &Op, s: &Opnd| o.form == op2::ADD || s.as_web().is_some_and(|w| reads[w.0 as usize] > 1);
         if ops.iter().any(|o| addends(o).iter().any(|s| worth(o, s) && products.factors(s, ops).is_some())) {
-            let paths = paths.get_or_insert_with(|| Paths { depth: vec![0; n], height: vec![0; n], longest: 0 });
+            let paths = paths.get_or_insert_with(|| Paths::new(n));
             paths.measure(ops);
             exchange(ops, paths, &mut products, || mir.web());
         }
@@ -82,69 +80,6 @@ fn addends(o: &Op) -> &[Opnd] {
         &o.src[2..]
     } else {
         &[]
-    }
-}
-
-/// Groups in front of each web of a piece of code, behind it, and on the longest path.
-struct Paths {
-    depth: Vec<u32>,
-    height: Vec<u32>,
-    longest: u32,
-}
-
-impl Paths {
-    fn groups(o: &Op) -> u32 {
-        match o.kind {
-            Kind::Fetch(_) => FETCH,
-            _ => u32::from(o.is_alu()),
-        }
-    }
-
-    /// Finds what is behind each web, and how long the longest path is; nothing has a depth yet.
-    fn measure(&mut self, ops: &[Op]) {
-        for o in ops {
-            o.each_write(|w| self.height[w.0 as usize] = 0);
-            o.each_read(|w| self.height[w.0 as usize] = 0);
-        }
-        for o in ops.iter().rev() {
-            let behind = self.behind(o) + Self::groups(o);
-            o.each_read(|w| self.height[w.0 as usize] = behind.max(self.height[w.0 as usize]));
-        }
-        self.forget(ops);
-        self.longest = ops.iter().map(|o| self.note(o) + self.behind(o)).max().unwrap_or(0);
-        self.forget(ops);
-    }
-
-    fn forget(&mut self, ops: &[Op]) {
-        for o in ops {
-            o.each_write(|w| self.depth[w.0 as usize] = 0);
-            o.each_read(|w| self.depth[w.0 as usize] = 0);
-        }
-    }
-
-    fn behind(&self, o: &Op) -> u32 {
-        let mut most = 0;
-        o.each_write(|w| most = most.max(self.height[w.0 as usize]));
-        most
-    }
-
-    /// The groups up to an operation's result, which is noted.
-    fn note(&mut self, o: &Op) -> u32 {
-        let mut before = 0;
-        o.each_read(|w| before = before.max(self.depth[w.0 as usize]));
-        let depth = before + Self::groups(o);
-        o.each_write(|w| self.depth[w.0 as usize] = depth);
-        depth
-    }
-
-    fn depth(&self, o: &Opnd) -> u32 {
-        o.as_web().map_or(0, |w| self.depth[w.0 as usize])
-    }
-
-    /// A web that is there at some depth.
-    fn add(&mut self, depth: u32) {
-        self.depth.push(depth);
-        self.height.push(0);
     }
 }
 

@@ -11,10 +11,12 @@ pub mod doubled;
 pub mod early;
 pub mod fetch;
 mod geometry;
+pub mod late;
 pub mod literals;
 mod memory;
 pub mod mir;
 mod output;
+pub mod paths;
 pub mod tidy;
 
 use geometry::Ring;
