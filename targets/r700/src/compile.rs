@@ -13,7 +13,7 @@ use crate::select::mir::*;
 use crate::select::tidy::{
     ask_directly, hold_integers, join_masks, limit_constants, prefer_lanes, shape_control_flow, shift_with_signs, show_integers,
 };
-use crate::select::{doubled, literals, lower};
+use crate::select::{doubled, early, late, literals, lower};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
 use retroshade_ir::{Function, InstData, Module, Opcode, Span, Stage, same};
@@ -534,6 +534,8 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
     ask_directly(&mut mir);
     join_masks(&mut mir);
+    late::choose_last(&mut mir);
+    early::take_in(&mut mir);
     coalesce::remove_dead(&mut mir);
     literals::spare(&mut mir);
     doubled::double(&mut mir);

@@ -649,7 +649,7 @@ table! {
         0x68 RECIPSQRT_FF 1 Trans Float Float Plain "1/sqrt(a), ±Inf replaced by ±0";
         0x69 RECIPSQRT_IEEE 1 Trans Float Float Plain "1/sqrt(a) (±0 gives ±Inf; a<0: NaN)";
         0x6a SQRT_IEEE 1 Trans Float Float Plain "sqrt(a) (a<0: NaN, -0: -0)";
-        0x6b FLT_TO_INT 1 Trans Float Bits Plain "float to signed int, saturating, NaN: 0; feed it an already TRUNCed value, see 5.6";
+        0x6b FLT_TO_INT 1 Trans Float Bits Plain "float to signed int, toward zero, saturating, NaN: 0";
         0x6c INT_TO_FLT 1 Trans Bits Float Plain "signed int to float, nearest even";
         0x6d UINT_TO_FLT 1 Trans Bits Float Plain "unsigned int to float, nearest even";
         0x6e SIN 1 Trans Float Float Plain "sin(2*pi*a), abs(a) <= 256 (beyond: 0 [?]); normal use after range reduction to [-0.5,0.5)";
@@ -663,7 +663,7 @@ table! {
         0x76 MULHI_UINT 2 Trans Bits Bits Plain "high 32 bits of the unsigned product";
         0x77 RECIP_INT 1 Trans Bits Bits Plain "approximate integer reciprocal, signed; scaling unknown, avoid";
         0x78 RECIP_UINT 1 Trans Bits Bits Plain "approximately 2^32 / a (a==0: 0xFFFFFFFF); see 5.7";
-        0x79 FLT_TO_UINT 1 Trans Float Bits Plain "float to unsigned int, saturating, negative and NaN: 0; trans only";
+        0x79 FLT_TO_UINT 1 Trans Float Bits Plain "float to unsigned int, toward zero, saturating, negative and NaN: 0; trans only";
         0x7a LDEXP_64 2 Wide Float Float Plain "64-bit a.. times 2^int, see 64-bit section";
         0x7b FRACT_64 1 Wide Float Float Plain "64-bit fraction";
         0x7c PRED_SETGT_64 2 Wide Float Bits Predicate "64-bit compare, p = a > b";

@@ -7,7 +7,7 @@ use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite_of, splat_bits, splat_float};
 use retroshade_ir::passes::simplify::equality;
 use retroshade_ir::types::F32;
-use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, IntCC, Opcode, Value};
+use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, IntCC, Opcode, Scalar, Value};
 use retroshade_lower::legal::blend::blend;
 use std::collections::BTreeSet;
 
@@ -109,6 +109,37 @@ pub fn field_tests(func: &mut Function) -> bool {
         let field = b.ins(Opcode::Iand, &[x, mask]);
         b.func.insts[i].args[0] = field;
         Action::Changed
+    })
+}
+
+/// Whether two values are both 0 is whether the larger of their magnitudes is, or the union of their bits, and that takes no comparison to
+/// choose by; so it is with whether one of them is not 0.
+pub fn zero_tests(func: &mut Function) -> bool {
+    let uses = func.use_counts();
+    rewrite_of(func, &[Opcode::Iand, Opcode::Ior], |b, i| {
+        let d = b.func.insts[i].clone();
+        let (floats, integers) = if d.op == Opcode::Iand { (FloatCC::Oeq, IntCC::Eq) } else { (FloatCC::Une, IntCC::Ne) };
+        let tested = |f: &Function, v: Value| {
+            let t = f.def_inst(v).map(|i| &f.insts[i]).filter(|t| !t.precise && uses[v] < 2)?;
+            let wanted = match t.imm {
+                Imm::FloatCC(cc) => cc == floats && splat_float(f, t.args[1]) == Some(0.0),
+                Imm::IntCC(cc) => cc == integers && splat_bits(f, t.args[1]) == Some(0),
+                _ => false,
+            };
+            wanted.then(|| (t.args[0], f.ty(t.args[0])))
+        };
+        match (tested(b.func, d.args[0]), tested(b.func, d.args[1])) {
+            (Some((x, ty)), Some((y, other))) if ty == other && ty.scalar == Scalar::F32 => {
+                let (x, y) = (b.ins(Opcode::Fabs, &[x]), b.ins(Opcode::Fabs, &[y]));
+                let (largest, zero) = (b.ins(Opcode::Fmax, &[x, y]), b.fconst(ty, 0.0));
+                Action::Replace(b.fcmp(floats, largest, zero))
+            }
+            (Some((x, ty)), Some((y, other))) if ty == other && ty.scalar == Scalar::I32 => {
+                let (both, zero) = (b.ins(Opcode::Ior, &[x, y]), b.iconst(ty, 0));
+                Action::Replace(b.icmp(integers, both, zero))
+            }
+            _ => Action::Keep,
+        }
     })
 }
 

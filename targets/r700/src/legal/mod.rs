@@ -9,6 +9,7 @@ mod arms;
 mod division;
 mod gradients;
 pub mod half;
+mod ladders;
 mod lengths;
 pub mod numerics;
 mod order;
@@ -249,7 +250,11 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
     }
     // Passes may have formed what has to be expanded again; machine operations come last.
     let loose = options.fp_contract && options.opt > OptLevel::O0;
-    let relaxed = loose && each(&mut m, lengths::run) | each(&mut m, crate::legal::algebra::run) | each(&mut m, scale::run);
+    let relaxed = loose
+        && each(&mut m, lengths::run)
+            | each(&mut m, crate::legal::algebra::run)
+            | each(&mut m, crate::legal::algebra::zero_tests)
+            | each(&mut m, scale::run);
     let again = expand(&mut m, options)
         | each(&mut m, division::remainders)
         | each(&mut m, |f| apply(f, MACHINE_RULES))
@@ -279,6 +284,9 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
                 break;
             }
             sequence(&mut m, &["gvn", "dce"], &pass);
+        }
+        if each(&mut m, ladders::run) {
+            sequence(&mut m, &["dce"], &pass);
         }
     }
     reorder(&mut m, options);

@@ -56,9 +56,9 @@ pub fn run(func: &mut Function) -> bool {
 const SUMS: &[Opcode] = &[Opcode::Fadd, Opcode::Fsub, Opcode::Fmad];
 
 /// What the order depends on.
-struct Facts {
+pub(super) struct Facts {
     /// Dependent operations in front of each value.
-    depth: SecondaryMap<Value, u32>,
+    pub(super) depth: SecondaryMap<Value, u32>,
     uses: SecondaryMap<Value, u32>,
     /// How many of them multiply the value by a constant.
     weighed: SecondaryMap<Value, u32>,
@@ -66,7 +66,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn new(f: &Function) -> Facts {
+    pub(super) fn new(f: &Function) -> Facts {
         use Opcode::*;
         let mut depth: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(f.values.len());
         let mut block = SecondaryMap::with_capacity(f.insts.len());

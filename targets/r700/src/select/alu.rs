@@ -48,6 +48,8 @@ static PLAIN: [Option<FormId>; Opcode::ALL.len()] = {
         (Smax, op2::MAX_INT),
         (S2f, op2::INT_TO_FLT),
         (U2f, op2::UINT_TO_FLT),
+        (F2s, op2::FLT_TO_INT),
+        (F2u, op2::FLT_TO_UINT),
     ])
 };
 
@@ -56,7 +58,7 @@ const PLAIN_OPS: &[Opcode] = {
     use Opcode::*;
     &[
         Fadd, Fmul, Fma, Fmad, Fmin, Fmax, Ffloor, Fceil, Ftrunc, Fround, Ffract, Frcp, Frsqrt, Fsqrt, Fexp2, Flog2, Iadd, Isub, Imul,
-        Umulhi, Smulhi, Iand, Ior, Ixor, Inot, Ishl, Ushr, Sshr, Umin, Umax, Smin, Smax, S2f, U2f,
+        Umulhi, Smulhi, Iand, Ior, Ixor, Inot, Ishl, Ushr, Sshr, Umin, Umax, Smin, Smax, S2f, U2f, F2s, F2u,
     ]
 };
 
@@ -134,7 +136,6 @@ impl<'a> Lower<'a> {
                     l.emit(op2::MAX_INT, &[a, n])
                 })
             }),
-            pattern("f2i", "TRUNC, unless the value is whole, then the conversion", &[F2s, F2u], |l, i| l.lanes_of(i, Lower::float_to_int)),
             pattern("select", "a conditional move by the comparison itself or by a mask", &[Select], |l, i| l.lanes_of(i, Lower::selected)),
             pattern("fmul.omod", "a product with 2, 4 or 0.5: the output modifier of the other factor's producer", &[Fmul], Lower::scaled),
             pattern("plain", "one operation", PLAIN_OPS, |l, i| l.lanes_of(i, Lower::plain_op)),
@@ -258,15 +259,6 @@ impl<'a> Lower<'a> {
         let op = &self.code[*self.defs.get(&w)?];
         let [x, y] = op.src[..] else { return None };
         (op.form == op2::MUL_IEEE && op.omod == 0 && !op.clamp && op.dst[..] == [w]).then_some([x, y])
-    }
-
-    fn float_to_int(&mut self, d: &InstData, lane: u8) -> Opnd {
-        use Opcode::*;
-        let a = self.arg(d, 0, lane);
-        let (v, _) = self.root(d.args[0], lane);
-        let whole = self.func.def_inst(v).is_some_and(|i| matches!(self.data(i).op, Ffloor | Fceil | Ftrunc | Fround));
-        let t = if whole { a } else { self.emit(op2::TRUNC, &[a]) };
-        self.emit(if d.op == F2s { op2::FLT_TO_INT } else { op2::FLT_TO_UINT }, &[t])
     }
 
     fn selected(&mut self, d: &InstData, lane: u8) -> Opnd {

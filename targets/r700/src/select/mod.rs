@@ -8,12 +8,15 @@ mod alu;
 mod cond;
 mod control;
 pub mod doubled;
+pub mod early;
 pub mod fetch;
 mod geometry;
+pub mod late;
 pub mod literals;
 mod memory;
 pub mod mir;
 mod output;
+pub mod paths;
 pub mod tidy;
 
 use geometry::Ring;

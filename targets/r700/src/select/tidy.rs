@@ -101,7 +101,7 @@ pub fn ask_directly(mir: &mut Mir) {
 }
 
 /// Comparisons that give a mask: all ones or zero.
-const MASKS: [FormId; 10] = [
+pub(super) const MASKS: [FormId; 10] = [
     op2::SETE_DX10,
     op2::SETGT_DX10,
     op2::SETGE_DX10,
