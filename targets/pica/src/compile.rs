@@ -29,7 +29,7 @@ use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, 
 use std::cell::Cell;
 
 /// Work of the search in one way, in operations passed through the later stages.
-const SEARCH: usize = 50_000;
+const SEARCH: usize = 40_000;
 /// Work of all ways together.
 const WORK: u64 = 3 * SEARCH as u64;
 /// A draft that is longer than another one by more than this part of it is not followed further.
@@ -37,7 +37,7 @@ const MARGIN: usize = 1000;
 /// Above this many operations a trial costs more than linear, so fewer are made.
 const LARGE: usize = 110;
 /// With fewer trials than this there is none: they would find little and cost as much as all the rest.
-const FEW: usize = 20;
+const FEW: usize = 16;
 
 /// A program that fits, with its code.
 struct Finished {
