@@ -84,7 +84,7 @@ fn main() {
     println!("# Performance\n");
     println!("Time per phase for the synthetic vertex program of `benches/src/lib.rs` (vector arithmetic, an if/else in every third");
     println!("stretch, a loop in every seventh): processor time, best of several runs, in brackets per IR instruction. Written by");
-    println!("`cargo run --release -p retroshade-benches --bin performance > docs/performance.md`; `cargo bench -p retroshade-benches`");
+    println!("`cargo run --release -p retroshade-benches --bin performance`; `cargo bench -p retroshade-benches`");
     println!("gives distributions. `refused` means that the program exceeds a limit of the machine; an empty cell, that a smaller program");
     println!("took over four seconds. The last column is the exponent of growth between the second and the last size that was compiled.\n");
     print!("| phase |");
