@@ -83,6 +83,7 @@ fn cases() -> Vec<(&'static str, String)> {
             let many = geometry("", &format!("{stores}    emit_vertex\n")).replace("max_vertices(2)", "max_vertices(256)");
             many.replace("block0", "output %x : f32x4[31] @location(0)\nblock0")
         }),
+        ("R0310", fragment("uniform %u : f32x4[4097:16] @binding(0)", "    v9 = uniform.f32x4 %u[v1]\n")),
         ("R0307", fragment("uniform %u : f32x4 @binding(0) @offset(81920)", "    v2 = uniform.f32x4 %u\n    v9 = fadd v0, v2\n")),
     ]
 }
@@ -96,7 +97,7 @@ fn every_case_names_its_code() {
             panic!("{code}: {e:?}\n{text}");
         }
         // What the Wii U alone lacks.
-        let options = Options { chip: (code == "R0113").then(|| "latte".to_string()), ..Options::default() };
+        let options = Options { chip: ["R0113", "R0310"].contains(&code).then(|| "latte".to_string()), ..Options::default() };
         let e = isa.compile(&m, &options).map(|s| s.asm).unwrap_err().to_string();
         assert!(e.contains(code), "{code}: {e}");
     }
