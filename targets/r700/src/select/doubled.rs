@@ -3,7 +3,7 @@
 //! for the doubled value does so for a group less.
 
 use crate::isa::forms::{Number, op2};
-use crate::select::mir::{Kind, Mir, Op, Opnd, Place, Web, each_leaf, inline_constant, leaves};
+use crate::select::mir::{Kind, Mir, Op, Opnd, Place, Web, counts, each_leaf, inline_constant, leaves};
 
 const TWICE: u8 = 1;
 
@@ -13,11 +13,7 @@ pub fn double(mir: &mut Mir) {
         return;
     }
     let n = mir.webs.len();
-    let (mut defs, mut reads) = (vec![0u32; n], vec![0u32; n]);
-    for op in leaves(&mir.steps).into_iter().flatten() {
-        op.each_write(|w| defs[w.0 as usize] += 1);
-        op.each_read(|w| reads[w.0 as usize] += 1);
-    }
+    let (defs, reads) = counts(&mir.steps, n);
     let free = |w: Web| defs[w.0 as usize] == 1 && mir.webs[w.0 as usize].quad.is_none() && mir.webs[w.0 as usize].chan.is_none();
     // What a doubled value was called.
     let mut name: Vec<Web> = (0..n as u32).map(Web).collect();

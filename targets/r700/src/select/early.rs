@@ -4,7 +4,7 @@
 
 use crate::isa::forms::{op2, op3};
 use crate::place::sched::slots;
-use crate::select::mir::{Kind, Mir, Op, Opnd, Place, Web, each_leaf, leaves};
+use crate::select::mir::{Kind, Mir, Op, Opnd, Place, Web, counts, each_leaf};
 use crate::select::paths::Paths;
 use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
@@ -13,11 +13,7 @@ use smallvec::SmallVec;
 pub fn take_in(mir: &mut Mir) {
     let n = mir.webs.len();
     let mut steps = std::mem::take(&mut mir.steps);
-    let (mut defs, mut reads) = (vec![0u32; n], vec![0u32; n]);
-    for op in leaves(&steps).into_iter().flatten() {
-        op.each_write(|w| defs[w.0 as usize] += 1);
-        op.each_read(|w| reads[w.0 as usize] += 1);
-    }
+    let (defs, reads) = counts(&steps, n);
     let mut products = Products { defs, made: vec![None; n] };
     let mut paths = None;
     each_leaf(&mut steps, &mut |ops| {

@@ -2,7 +2,7 @@
 //! is in any case. As many operations, and a group less behind the later mask.
 
 use crate::isa::forms::{op2, op3};
-use crate::select::mir::{Kind, Mir, Op, Opnd, Web, each_leaf, leaves};
+use crate::select::mir::{Kind, Mir, Op, Opnd, Web, counts, each_leaf, leaves};
 use crate::select::paths::Paths;
 use crate::select::tidy::MASKS;
 use retroshade_emit::form::FormId;
@@ -16,11 +16,7 @@ pub fn choose_last(mir: &mut Mir) {
     }
     let n = mir.webs.len();
     let mut steps = std::mem::take(&mut mir.steps);
-    let (mut defs, mut reads) = (vec![0u32; n], vec![0u32; n]);
-    for op in leaves(&steps).into_iter().flatten() {
-        op.each_write(|w| defs[w.0 as usize] += 1);
-        op.each_read(|w| reads[w.0 as usize] += 1);
-    }
+    let (defs, reads) = counts(&steps, n);
     // All ones or zero; and what is made for one reader of two others.
     let (mut masks, mut pairs): (Vec<bool>, Vec<Option<Pair>>) = (vec![false; n], vec![None; n]);
     let one = |o: &Opnd| o.as_web().filter(|w| defs[w.0 as usize] == 1);

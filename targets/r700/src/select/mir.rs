@@ -429,6 +429,16 @@ impl Mir {
     }
 }
 
+/// How often each of a tree's `webs` webs is written, and how often it is read.
+pub fn counts(steps: &[Step], webs: usize) -> (Vec<u32>, Vec<u32>) {
+    let (mut writes, mut reads) = (vec![0; webs], vec![0; webs]);
+    for op in leaves(steps).into_iter().flatten() {
+        op.each_write(|w| writes[w.0 as usize] += 1);
+        op.each_read(|w| reads[w.0 as usize] += 1);
+    }
+    (writes, reads)
+}
+
 /// The pieces of code of a tree, in order.
 pub fn leaves(steps: &[Step]) -> Vec<&Vec<Op>> {
     let mut out = Vec::new();
