@@ -393,6 +393,20 @@ impl<X> FormTable<X> {
         }
         Ok(word)
     }
+    /// Encodes the values of the fields whose bits are set in `which` over a word of the form that has all others as they are wanted.
+    pub fn encode_over(&self, id: FormId, word: u128, values: &[u64], which: u64) -> Result<u128, EncodeError> {
+        let form = self.form(id);
+        let (mut word, mut left) = (word, which);
+        while left != 0 {
+            let k = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let Some((f, v)) = form.field(FieldIndex(k as u8)).zip(values.get(k)) else {
+                return Err(EncodeError::NoField { form: form.name, field: k.to_string() });
+            };
+            word = word & !f.mask() | place(form, f, *v)?;
+        }
+        Ok(word)
+    }
     /// Decodes a word of `size` bytes in `space` (one bit): the matching form with the most fixed bits wins.
     pub fn decode(&self, space: u32, size: u8, word: u128) -> Option<Decoded> {
         self.decode_if(space, size, word, |_| true)
@@ -523,6 +537,17 @@ mod tests {
         assert_eq!(TABLE.form(d.form).name, "add");
         assert_eq!(FORMS[0].fields().nth(1).unwrap().signed_value(d.values[1]), -5);
         assert_eq!(TABLE.encode_values(d.form, &d.values).unwrap(), w);
+    }
+
+    #[test]
+    fn values_over_a_word_leave_its_other_fields() {
+        let word = |d: u64, imm: i64| TABLE.encode(FormId(0), &[("d", d), ("imm", imm as u64)]).unwrap();
+        let over = |values: &[u64], which: u64| TABLE.encode_over(FormId(0), word(3, -5), values, which);
+        assert_eq!(over(&[9, 9], 0).unwrap(), word(3, -5));
+        assert_eq!(over(&[9, 9], 1).unwrap(), word(9, -5));
+        assert_eq!(over(&[0, 0], 3).unwrap(), word(0, 0));
+        assert!(matches!(over(&[64, 0], 1), Err(EncodeError::DoesNotFit { .. })));
+        assert!(matches!(over(&[0, 0, 0], 4), Err(EncodeError::NoField { .. })));
     }
 
     #[test]

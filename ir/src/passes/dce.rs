@@ -56,8 +56,7 @@ impl Live<'_> {
         match self.func.def(v) {
             ValueDef::Result(i, _) => self.inst(i),
             ValueDef::Param(b, n) if self.params.insert(v) => self.joins.push((b, n.into())),
-            ValueDef::Param(..) => {}
-            ValueDef::Alias(_) => {}
+            ValueDef::Param(..) | ValueDef::Alias(_) => {}
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::function::Function;
 use crate::inst::{Imm, InstData, MemRef};
 use crate::opcode::{Effect, Opcode};
 use crate::passes::simplify_cfg::drop_param;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
@@ -22,40 +24,6 @@ struct Seen {
     writes: u32,
     /// Of what equal ones agree in.
     hash: u64,
-}
-
-/// The computations seen so far, by their hashes: a table of places in a list, each computation at the first free place from that of its hash on.
-/// Only ever looked up: what stands where cannot reach the output.
-struct Table {
-    places: Vec<u32>,
-    seen: Vec<Seen>,
-}
-
-const FREE: u32 = u32::MAX;
-
-impl Table {
-    /// For so many computations at most.
-    fn new(most: usize) -> Table {
-        Table { places: vec![FREE; (2 * most).next_power_of_two()], seen: Vec::with_capacity(most) }
-    }
-    /// The one that `new` is equal to; it is added where there is none.
-    fn find(&mut self, func: &Function, new: Seen) -> Option<&mut Seen> {
-        let mask = self.places.len() - 1;
-        let mut at = new.hash as usize & mask;
-        loop {
-            let place = self.places[at];
-            if place == FREE {
-                self.places[at] = self.seen.len() as u32;
-                self.seen.push(new);
-                return None;
-            }
-            let old = &self.seen[place as usize];
-            if old.hash == new.hash && equal(func, old, &new) {
-                return Some(&mut self.seen[place as usize]);
-            }
-            at = (at + 1) & mask;
-        }
-    }
 }
 
 /// Whether the first two operands stand the other way round in the form that is compared: that with the lower one first, where that is as good.
@@ -121,7 +89,8 @@ pub fn run(func: &mut Function) -> bool {
     func.resolve_aliases();
     let cfg = Cfg::new(func);
     let dom = DomTree::new(func, &cfg);
-    let mut table = Table::new(func.inst_count());
+    // Only ever looked up, never iterated: what stands where cannot reach the output.
+    let mut seen: HashTable<Seen> = HashTable::with_capacity(func.inst_count());
     let mut changed = false;
     for block in dom.preorder() {
         let mut writes = 0;
@@ -137,12 +106,19 @@ pub fn run(func: &mut Function) -> bool {
             let (Effect::Pure | Effect::Convergent | Effect::Read, [result]) = (effect, &d.results[..]) else { return true };
             let (result, relaxed) = (*result, d.relaxed);
             let new = Seen { inst, result, block, writes, hash: hash(func, d, result) };
-            let Some(old) = table.find(func, new) else { return true };
+            let mut old = match seen.entry(new.hash, |old| equal(func, old, &new), |s| s.hash) {
+                Entry::Occupied(old) => old,
+                Entry::Vacant(place) => {
+                    place.insert(new);
+                    return true;
+                }
+            };
             // What a finished subtree left behind dominates nothing that comes later.
-            if !dom.dominates(old.block, block) {
-                *old = new;
+            if !dom.dominates(old.get().block, block) {
+                *old.get_mut() = new;
                 return true;
             }
+            let old = *old.get();
             func.insts[old.inst].relaxed &= relaxed;
             func.replace(result, old.result);
             changed = true;

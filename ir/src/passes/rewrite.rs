@@ -59,10 +59,22 @@ pub fn rewrite(func: &mut Function, visit: impl FnMut(&mut Builder, Inst) -> Act
 }
 
 /// As [`rewrite`]; what is not chosen stays as it is, but for its operands.
-pub(crate) fn rewrite_chosen(func: &mut Function, choice: &mut impl Choice, mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
+pub(crate) fn rewrite_chosen(func: &mut Function, choice: &mut impl Choice, visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
+    rewrite_where(func, |_| true, choice, visit)
+}
+
+/// As [`rewrite_chosen`], where only some blocks have anything that may be chosen: elsewhere only operands that were replaced are of interest.
+fn rewrite_where(
+    func: &mut Function,
+    wanted: impl Fn(Block) -> bool,
+    choice: &mut impl Choice,
+    mut visit: impl FnMut(&mut Builder, Inst) -> Action,
+) -> bool {
     let mut changed = false;
     for b in reverse_post_order(func) {
-        changed |= rewrite_block(func, b, choice, &mut visit);
+        if wanted(b) || func.has_aliases() {
+            changed |= rewrite_block(func, b, choice, &mut visit);
+        }
     }
     if changed {
         func.resolve_aliases();
@@ -71,7 +83,7 @@ pub(crate) fn rewrite_chosen(func: &mut Function, choice: &mut impl Choice, mut 
 }
 
 /// As [`rewrite`], but visits instructions of these operations only; nothing happens where there are none.
-pub fn rewrite_of(func: &mut Function, ops: &[Opcode], mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
+pub fn rewrite_of(func: &mut Function, ops: &[Opcode], visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
     // This is asked of every instruction.
     let mut wants = [false; Opcode::ALL.len()];
     ops.iter().for_each(|op| wants[*op as usize] = true);
@@ -81,17 +93,7 @@ pub fn rewrite_of(func: &mut Function, ops: &[Opcode], mut visit: impl FnMut(&mu
     if wanted.is_empty() {
         return false;
     }
-    let mut changed = false;
-    for b in reverse_post_order(func) {
-        // Elsewhere only operands that were replaced are of interest.
-        if wanted.contains(b) || func.has_aliases() {
-            changed |= rewrite_block(func, b, &mut asked, &mut visit);
-        }
-    }
-    if changed {
-        func.resolve_aliases();
-    }
-    changed
+    rewrite_where(func, |b| wanted.contains(b), &mut asked, visit)
 }
 
 fn rewrite_block(

@@ -294,7 +294,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
         return None;
     }
     // A value that does not fit its field asks for another form.
-    let bits = template.encode(form, &f.values, f.set)?;
+    let bits = TABLE.encode_over(id, template.word().into(), &f.values, f.set).ok()? as u64;
     let word = || {
         let value = |(k, usual): (usize, &u64)| if f.set >> k & 1 == 1 { f.values[k] } else { *usual };
         Word { form: id, values: template.defaults().iter().enumerate().map(value).collect(), residue: 0 }

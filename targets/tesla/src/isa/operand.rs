@@ -4,7 +4,7 @@
 //! name for its value); `#field` (a hexadecimal number); `%operand` by [`OPERANDS`]. An unknown field or operand does not build.
 
 use crate::isa::forms::{COUNT_FORMS, FORMS, Shape, TForm, field};
-use retroshade_emit::form::{Bits, Kind, bits};
+use retroshade_emit::form::{Bits, bits};
 use retroshade_emit::{FieldIndex, FieldName, FormId, field_in};
 
 /// Size of a data operand.
@@ -137,10 +137,7 @@ pub struct Template {
     count: usize,
     defaults: [u64; MOST],
     fields: usize,
-    /// The word with the usual values.
     word: u64,
-    /// Where each field lies; no bits where that is not one range of an unsigned number.
-    places: [Bits; MOST],
     third: bool,
 }
 
@@ -153,23 +150,9 @@ impl Template {
     pub fn defaults(&self) -> &[u64] {
         &self.defaults[..self.fields]
     }
-    /// The word of a form with the fields whose bits are set in `which`, and all others as usual; `None` where a value does not fit.
-    pub fn encode(&self, form: &TForm, values: &[u64], which: u64) -> Option<u64> {
-        let (mut word, mut left) = (self.word, which);
-        while left != 0 {
-            let k = left.trailing_zeros() as usize;
-            left &= left - 1;
-            let (Bits { lo, width }, value) = (self.places[k], values[k]);
-            let (mask, bits) = if width > 0 {
-                let ones = u64::MAX >> (64 - width);
-                (value <= ones).then_some((ones << lo, value << lo))?
-            } else {
-                let field = form.field(FieldIndex(k as u8))?;
-                field.fits(value).then_some((field.mask() as u64, field.put(value) as u64))?
-            };
-            word = word & !mask | bits;
-        }
-        Some(word)
+    /// The word with the usual values.
+    pub fn word(&self) -> u64 {
+        self.word
     }
     /// Whether what stands behind the second source is the third one, and not the second (long additions).
     pub fn has_third(&self) -> bool {
@@ -197,11 +180,7 @@ static TEMPLATES: [Template; COUNT_FORMS] = {
     all
 };
 
-/// No bits.
-const NOWHERE: Bits = Bits { lo: 0, width: 0 };
-
-const EMPTY: Template =
-    Template { items: [Item::Text(""); MOST], count: 0, defaults: [0; MOST], fields: 0, word: 0, places: [NOWHERE; MOST], third: false };
+const EMPTY: Template = Template { items: [Item::Text(""); MOST], count: 0, defaults: [0; MOST], fields: 0, word: 0, third: false };
 
 const fn read(form: &TForm) -> Template {
     let mut t = EMPTY;
@@ -234,9 +213,6 @@ const fn read(form: &TForm) -> Template {
             let field = &form.fields[g][k];
             t.defaults[t.fields] = field.default;
             t.word |= field.put(field.default) as u64;
-            if let ([one], Kind::Unsigned | Kind::Names(_)) = (field.bits, field.kind) {
-                t.places[t.fields] = *one;
-            }
             t.fields += 1;
             k += 1;
         }
