@@ -23,6 +23,7 @@ pub mod relax;
 pub mod remat;
 pub mod rewrite;
 pub mod robust;
+pub mod rows;
 pub mod scalarise;
 pub mod sccp;
 pub(crate) mod settled;

@@ -34,6 +34,8 @@ pub struct PassOptions {
     pub scalarise: bool,
     /// The least number of products that become a `dot`; 0: never. Runs before contraction.
     pub dot: u32,
+    /// Whether products with transposed matrices become dot products with their rows.
+    pub rows: bool,
     /// Which calls are inlined.
     pub inline: InlinePolicy,
     /// Whether computed indices are clamped.
@@ -64,6 +66,7 @@ impl Default for PassOptions {
             convert_discards: false,
             scalarise: false,
             dot: 0,
+            rows: false,
             inline: InlinePolicy::All,
             robust: false,
             lower_switches: false,
@@ -127,6 +130,7 @@ passes! {
     "thread" "Passes by branches whose outcome is known on the way." |m, o| each(m, thread::run);
     "hoist" "Computes once before a branch what all ways from it compute." |m, o| each(m, |f| hoist::run(f, u32::from(!o.scalarise)));
     "chain" "Multiplies vectors by matrices one after the other instead of multiplying the matrices." |m, o| each(m, chain::run);
+    "rows" "Multiplies vectors by transposed matrices by a dot product for each row." |m, o| each(m, rows::run);
     "unroll" "Unrolls counted loops fully." |m, o| each(m, |f| unroll::run(f, o.numerics, o.unroll_fuel, o.scalarise));
     "if_convert" "Replaces small branches by selects." |m, o| each(m, |f| if_convert::run(f, o.if_convert_cost, o.convert_discards));
     "short_circuit" "Replaces the cheapest branches by operations: right sides of && and ||." |m, o| {
@@ -397,6 +401,10 @@ pub fn forming(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(
     let mut settled = Settled::default();
     let mut run = runner(options, dump, &mut settled);
     if options.dot > 0 && run(module, "dot") {
+        run(module, "simplify");
+        run(module, "gvn");
+    }
+    if options.rows && run(module, "rows") {
         run(module, "simplify");
         run(module, "gvn");
     }

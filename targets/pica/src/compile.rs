@@ -21,7 +21,7 @@ use crate::place::components::{self, COMPONENTS};
 use crate::place::lanes::Packing;
 use crate::place::{Places, check, lanes, order, place};
 use crate::select::mir::Program;
-use crate::select::operands::prepare;
+use crate::select::operands::{prepare, prepare_early};
 use indexmap::IndexMap;
 use retroshade_ir::{FuncId, Function, Inst, Module, Opcode, Span, Stage};
 use retroshade_lower::structure::Structure;
@@ -63,6 +63,10 @@ impl Finished {
 /// Runs the later stages; where registers run out, again with copies made anew for each use. Counts the rounds of coalescing, which
 /// is what takes the time.
 fn finish(p: &Program, s: &[Structure], outlined: bool, rounds: &mut usize) -> Result<Finished, Failure> {
+    let early = prepare_early(p).and_then(|p| finish_prepared(coalesce(p, true, rounds)?, s, outlined).ok());
+    if let Some(done) = early {
+        return Ok(done);
+    }
     match finish_with(p, s, true, outlined, rounds) {
         Err(Failure::Pressure(first)) => finish_with(p, s, false, outlined, rounds).map_err(|_| Failure::Pressure(first)),
         other => other,
@@ -74,6 +78,11 @@ fn finish_with(p: &Program, s: &[Structure], share: bool, outlined: bool, rounds
     let Some((program, classes)): Option<(Program, Classes)> = coalesce(prepare(p, share), share, rounds) else {
         return Err(Failure::Pressure(Box::new(prepare(p, share))));
     };
+    finish_prepared((program, classes), s, outlined)
+}
+
+/// Places and emits.
+fn finish_prepared((program, classes): (Program, Classes), s: &[Structure], outlined: bool) -> Result<Finished, Failure> {
     let Some(places) = place(&program, &classes) else { return Err(Failure::Pressure(Box::new(program))) };
     let emitted = emit(&program, &places, s, outlined).map_err(Failure::Broken)?;
     Ok(Finished { program, places, emitted })

@@ -130,6 +130,57 @@ fn dead(i: &Item, left: usize) -> bool {
     left > 1 && matches!(i, Item::I(..) | Item::Jump(..))
 }
 
+/// Takes the NOP off that a part ends with because what stands before it may not be a part's last word; whether there was one.
+fn without_nop(items: &mut Vec<Item>) -> bool {
+    let [before @ .., Item::I(last, _)] = &items[..] else { return false };
+    let padded = last.op == Op::Nop && !before.is_empty() && !super::ends_plain(before);
+    if padded {
+        items.pop();
+    }
+    padded
+}
+
+/// Branches whose parts need more NOPs than jumps around them would take become jumps; whether one is always taken. New labels count on from
+/// `labels`.
+pub fn instead(items: &mut Vec<Item>, truth: Option<u8>, labels: &mut usize) -> bool {
+    let mut always_taken = false;
+    let mut k = 0;
+    while k < items.len() {
+        match &mut items[k] {
+            Item::For(_, body) => always_taken |= instead(body, truth, labels),
+            Item::If(flow, from, a, b) => {
+                let (mut then, mut other) = (a.clone(), b.clone());
+                let nops = usize::from(without_nop(&mut then)) + usize::from(without_nop(&mut other));
+                let around = usize::from(!other.is_empty());
+                if nops > around && (around == 0 || truth.is_some()) {
+                    let jump = match flow.op {
+                        Op::Ifu => Instr { uniform: flow.uniform, num: 1, ..Instr::new(Op::Jmpu) },
+                        _ => Instr { cond: flow.cond.not(), ..Instr::new(Op::Jmpc) },
+                    };
+                    let (second, end) = (*labels, *labels + 1);
+                    *labels += 2;
+                    let mut flat = vec![Item::Jump(jump, second, *from)];
+                    flat.append(&mut then);
+                    if let Some(truth) = truth.filter(|_| around > 0) {
+                        always_taken = true;
+                        flat.push(Item::Jump(Instr { uniform: truth, ..Instr::new(Op::Jmpu) }, end, None));
+                    }
+                    flat.push(Item::Label(second));
+                    flat.append(&mut other);
+                    flat.push(Item::Label(end));
+                    // What the parts hold comes next.
+                    items.splice(k..=k, flat);
+                } else {
+                    always_taken |= instead(a, truth, labels) | instead(b, truth, labels);
+                }
+            }
+            _ => {}
+        }
+        k += 1;
+    }
+    always_taken
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,5 +253,40 @@ mod tests {
         assert_eq!(threaded(vec![Item::Label(1), plain(), always_to(1), plain()]), "1: . jump1 .");
         // Behind a jump that may not be taken everything stays.
         assert_eq!(threaded(vec![Item::Label(1), when(3, true, 1), plain(), plain()]), "1: b3->1 . .");
+    }
+
+    fn call() -> Item {
+        Item::I(Instr::new(Op::Call), Span::NONE)
+    }
+    fn when_flags(a: Vec<Item>, b: Vec<Item>) -> Item {
+        Item::If(Instr { cond: Cond { op: CondOp::And, x: true, y: false }, ..Instr::new(Op::Ifc) }, None, a, b)
+    }
+    fn jumping(mut items: Vec<Item>, truth: Option<u8>) -> (String, bool) {
+        let mut labels = 1;
+        let always_taken = instead(&mut items, truth, &mut labels);
+        (text(&items), always_taken)
+    }
+
+    #[test]
+    fn branches_with_more_nops_than_jumps_become_jumps() {
+        let padded = || vec![call(), plain()];
+        // Without an else part one NOP is enough.
+        assert_eq!(jumping(vec![when_flags(padded(), vec![])], None), ("Or01->1 . 1: 2:".to_string(), false));
+        assert_eq!(jumping(vec![when_flags(padded(), vec![plain()])], Some(TRUTH)), ("if(. .)(.)".to_string(), false));
+        let both = || vec![when_flags(padded(), padded())];
+        assert_eq!(jumping(both(), Some(TRUTH)), ("Or01->1 . jump2 1: . 2:".to_string(), true));
+        // A jump that is always taken needs a boolean.
+        assert_eq!(jumping(both(), None), ("if(. .)(. .)".to_string(), false));
+        // Code that is nothing but a NOP stays.
+        assert_eq!(jumping(vec![when_flags(vec![plain()], vec![])], None), ("if(.)()".to_string(), false));
+    }
+
+    #[test]
+    fn a_chain_of_branches_becomes_jumps_as_a_whole() {
+        let inner = when_flags(vec![call(), plain()], vec![call(), plain()]);
+        let chain = vec![when_flags(vec![call(), plain()], vec![inner, plain()]), plain()];
+        assert_eq!(jumping(chain, Some(TRUTH)), ("Or01->1 . jump2 1: Or01->3 . jump4 3: . 4: 2: .".to_string(), true));
+        let by_uniform = Item::If(Instr { uniform: 3, ..Instr::new(Op::Ifu) }, None, vec![call(), plain()], vec![]);
+        assert_eq!(jumping(vec![Item::For(Instr::new(Op::For), vec![by_uniform, plain()])], None).0, "for(not b3->1 . 1: 2: .)");
     }
 }

@@ -197,9 +197,10 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure], outlined: bo
         lists.iter_mut().for_each(|l| jumps::thread(l, b));
     }
     let mut out = Emitted::default();
-    let mut labels = vec![0; e.labels];
     let mut jumps = Vec::new();
     let sequences = if outlined { outline(&mut lists) } else { Vec::new() };
+    e.truth |= lists.iter_mut().fold(false, |any, l| jumps::instead(l, p.truth, &mut e.labels) | any);
+    let mut labels = vec![0; e.labels];
     // Start and length of the functions, then of the sequences.
     let mut starts = Vec::new();
     for (n, mut items) in lists.into_iter().enumerate() {

@@ -165,6 +165,7 @@ pub fn legalise_as<'o>(begun: Begun<'o>, source: &Module, options: &Options, var
             sequence(&mut m, &["gvn", "dce"], &po);
         }
         changed |= m.functions.values_mut().fold(false, |any, f| algebra::run(f) | any);
+        changed |= sequence(&mut m, &["rows"], &po);
         if changed {
             sequence(&mut m, &["simplify", "gvn", "dce"], &po);
         }

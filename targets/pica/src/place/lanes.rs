@@ -4,7 +4,7 @@
 //! runs the later stages (`select::operands`, `place::coalesce`), so its gain is real.
 
 use crate::isa::forms::Op;
-use crate::place::{Places, dots, rows, signs, vertices};
+use crate::place::{Places, alike, dots, rows, signs, vertices};
 use crate::select::mir::*;
 use retroshade_lower::structure::Structure;
 use smallvec::{SmallVec, smallvec};
@@ -309,6 +309,8 @@ pub struct Packing {
     pub vertices: bool,
     /// Products also join sums whose operands then need a copy, which others may need too.
     pub copies: bool,
+    /// Computations of one shape are lanes of one.
+    pub alike: bool,
     /// Temporaries that hold the negated value.
     pub negated: Vec<Tmp>,
     /// Bundles of sums that become dot products although their factors do not stand together.
@@ -324,6 +326,8 @@ pub enum Change {
     Vertices,
     /// Products join sums whose operands need copies.
     Copies,
+    /// Computations of one shape are merged.
+    Alike,
     /// The sums of this bundle become dot products.
     Dot(u32),
     /// This temporary holds the negated value.
@@ -337,6 +341,7 @@ impl Change {
             Change::ByRegister => how.by_register = true,
             Change::Vertices => how.vertices = true,
             Change::Copies => how.copies = true,
+            Change::Alike => how.alike = true,
             Change::Dot(bundle) => how.dots.push(bundle),
             Change::Negate(t) => how.negated.push(t),
         }
@@ -348,7 +353,8 @@ impl Packing {
     pub fn changes(&self, p: &Program) -> Vec<Change> {
         let mut q = p.clone();
         prepare(&mut q, self);
-        let all = rows::scattered(&q).then_some(Change::ByRegister).into_iter().chain(dots::doubtful(&q).into_iter().map(Change::Dot));
+        let all = alike::any(&q).then_some(Change::Alike).into_iter().chain(rows::scattered(&q).then_some(Change::ByRegister));
+        let all = all.chain(dots::doubtful(&q).into_iter().map(Change::Dot));
         let all = all.chain(vertices::several(p).then_some(Change::Vertices));
         let all = all.chain(signs::mixed(p).into_iter().map(Change::Negate));
         all.chain(joins_by_copies(&q).then_some(Change::Copies)).collect()
@@ -384,6 +390,9 @@ pub fn pack(p: &mut Program, structures: &mut Vec<Structure>, how: &Packing) {
     separate(p, structures, how);
     join_bundles(p);
     p.link_calls();
+    if how.alike {
+        alike::merge(p);
+    }
 }
 
 /// The first packing before lanes of one origin are joined.
@@ -439,7 +448,7 @@ struct Merge {
 }
 
 /// Whether the operands of a pair are of one kind.
-fn alike(s: &Tuple, t: &Tuple) -> bool {
+fn one_kind(s: &Tuple, t: &Tuple) -> bool {
     s.iter().chain(t).all(|r| r.key() == s[0].key())
 }
 
@@ -503,8 +512,8 @@ fn carried_out(nodes: &[Node], Pair { a, b, .. }: Pair, Merge { swapped, behind 
 }
 
 /// The operations of a block with the second of a pair merged into the first, if they may be one instruction.
-fn merged(p: &Program, pair: Pair) -> Option<Vec<Node>> {
-    Some(carried_out(&p.blocks[pair.block].nodes, pair, &merge(p, pair, &alike)?))
+pub(super) fn merged(p: &Program, pair: Pair) -> Option<Vec<Node>> {
+    Some(carried_out(&p.blocks[pair.block].nodes, pair, &merge(p, pair, &one_kind)?))
 }
 
 /// Merges operations whose operands and results already stand in the same registers, those of one origin first.
@@ -512,7 +521,7 @@ pub fn join_placed(p: &mut Program, places: &Places) {
     // What depends on what is a matter of places now.
     let mut q = p.at_places(places);
     let register = |r: &Ref| r.as_tmp().map(|t| t / 4);
-    let fits = |s: &Tuple, t: &Tuple| alike(s, t) && s.iter().chain(t).all(|r| register(r) == register(&s[0]));
+    let fits = |s: &Tuple, t: &Tuple| one_kind(s, t) && s.iter().chain(t).all(|r| register(r) == register(&s[0]));
     let written = |n: &Node| n.writes().next().map(|t| t / 4);
     for one_origin in [true, false] {
         let mut walk = Walk::new();
@@ -541,10 +550,10 @@ const WINDOW: usize = 48;
 
 /// Two operations of a block.
 #[derive(Clone, Copy)]
-struct Pair {
-    block: usize,
-    a: usize,
-    b: usize,
+pub(super) struct Pair {
+    pub block: usize,
+    pub a: usize,
+    pub b: usize,
 }
 
 /// Walks through all pairs, again and again until all were seen since the last merge.

@@ -3,6 +3,7 @@
 //!
 //! Largest classes first, lowest register that has room; small classes fill the free lanes of larger ones.
 
+pub mod alike;
 pub mod check;
 pub mod coalesce;
 pub mod components;
@@ -61,7 +62,7 @@ fn wishes(p: &Program) -> Vec<u8> {
                 && wish[*t as usize] == u8::MAX
             {
                 wish[*t as usize] = match (n.op, n.elementwise().then(|| n.srcs[0][l].leaf)) {
-                    (Op::Mov, Some(Leaf::In(_, c) | Leaf::Uni { comp: c, .. })) => c,
+                    (Op::Mov, Some(Leaf::In(_, c) | Leaf::Uni { comp: c, .. })) if n.dests.len() > 1 => c,
                     _ => l as u8,
                 };
             }

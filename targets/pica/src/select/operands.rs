@@ -50,11 +50,29 @@ struct Preparer {
     at: usize,
     /// Whether a copy serves more than one operation.
     share: bool,
+    /// Per block: what later blocks copy, which a move here may take along.
+    later: Vec<Vec<Leaf>>,
 }
 
 /// Makes every operation one instruction, up to the placement of its temporaries. Without `share` each operation that needs
 /// a uniform or input in a temporary gets a copy of its own, which is dead at once: longer, but nothing stays alive for it.
 pub fn prepare(p: &Program, share: bool) -> Program {
+    prepared(p, share, Vec::new()).p
+}
+
+/// The program with copies made as early as a move of the same register stands, for blocks behind it; `None` where that saves no move.
+pub fn prepare_early(p: &Program) -> Option<Program> {
+    let first = prepared(p, true, Vec::new());
+    let later = first.later_copies();
+    if later.iter().all(Vec::is_empty) {
+        return None;
+    }
+    let early = prepared(p, true, later).p;
+    let size = |p: &Program| p.blocks.iter().map(|b| b.nodes.len()).sum::<usize>();
+    (size(&early) < size(&first.p)).then_some(early)
+}
+
+fn prepared(p: &Program, share: bool, later: Vec<Vec<Leaf>>) -> Preparer {
     let mut s = Preparer {
         p: p.clone(),
         demand: FxHashMap::default(),
@@ -64,6 +82,7 @@ pub fn prepare(p: &Program, share: bool) -> Program {
         out: Vec::new(),
         at: 0,
         share,
+        later,
     };
     s.count_demand();
     s.fixed = single_definitions(p);
@@ -85,7 +104,7 @@ pub fn prepare(p: &Program, share: bool) -> Program {
         }
         s.p.blocks[b].nodes = std::mem::take(&mut s.out);
     }
-    s.p
+    s
 }
 
 /// Which temporaries are written by one operation only.
@@ -138,6 +157,22 @@ impl Preparer {
             b = self.p.blocks[n].idom;
         }
         None
+    }
+
+    /// For each block what is copied in blocks that it dominates.
+    fn later_copies(&self) -> Vec<Vec<Leaf>> {
+        let mut out: Vec<Vec<Leaf>> = vec![Vec::new(); self.copies.len()];
+        for (b, copies) in self.copies.iter().enumerate() {
+            let mut leaves: Vec<Leaf> = copies.keys().copied().collect();
+            leaves.sort();
+            let mut above = self.p.blocks[b].idom;
+            while let Some(a) = above {
+                let new = leaves.iter().filter(|l| !out[a].contains(l)).copied().collect::<Vec<_>>();
+                out[a].extend(new);
+                above = self.p.blocks[a].idom;
+            }
+        }
+        out
     }
 
     /// Lanes with operands of the same kinds stay together.
@@ -263,7 +298,10 @@ impl Preparer {
         missing.dedup();
         if let Some(of) = missing.first().and_then(|leaf| bank(Ref { leaf: *leaf, neg: false })) {
             let at = self.copy_of(of, missing.len(), span);
-            for leaf in missing {
+            let room = 4usize.saturating_sub(self.out[at].dests.len() + missing.len());
+            let same = |l: &Leaf| bank(Ref { leaf: *l, neg: false }) == Some(of) && !missing.contains(l) && self.find_copy(*l).is_none();
+            let along: Vec<Leaf> = self.later.get(self.at).into_iter().flatten().copied().filter(same).take(room).collect();
+            for leaf in missing.into_iter().chain(along) {
                 let x = self.p.temp(span);
                 self.copies[self.at].insert(leaf, x);
                 self.out[at].dests.push(Dest::Tmp(x));

@@ -31,6 +31,7 @@ fn pass_options(o: &Options) -> PassOptions {
     PassOptions {
         fp_contract: if o.fp_contract { FpContract::Fmad } else { FpContract::None },
         contract_shared: true,
+        rows: o.fp_contract && passes.level > 1,
         unroll_fuel: if passes.level < 2 { 0 } else { 128 },
         if_convert_cost: if passes.level == 0 { 0 } else { 6 },
         lower_switches: true,
