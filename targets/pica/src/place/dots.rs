@@ -142,6 +142,7 @@ fn scaled(sums: &Sums<'_>, at: usize) -> Option<(Sum, AsDot)> {
 fn as_dot(sum: &Sum) -> Option<AsDot> {
     let register = |r: Ref| if let Leaf::Uni { reg, index, .. } = r.leaf { Some((reg, index)) } else { None };
     let (first, with) = sum.terms[0];
+    let both = register(first).is_some() && register(with).is_some();
     let wanted = register(first).or(register(with));
     let kind = |r: Ref| if let Leaf::In(v, _) = r.leaf { Some(v) } else { None };
     let mut sides = [Tuple::new(), Tuple::new()];
@@ -152,13 +153,17 @@ fn as_dot(sum: &Sum) -> Option<AsDot> {
             None => kind(*b) != kind(with),
         };
         let (u, o) = if swapped { (*b, *a) } else { (*a, *b) };
-        if register(o).is_some() || wanted.is_some() && register(u) != wanted {
+        if register(o).is_some() != both || wanted.is_some() && register(u) != wanted {
             return None;
         }
         // The sign stands with the other factor.
         let signless = wanted.is_some() && u.neg;
         sides[0].push(if signless { u.negated() } else { u });
         sides[1].push(if signless { o.negated() } else { o });
+    }
+    // Two registers are two, not parts of several.
+    if both && sides[1].iter().any(|r| r.key() != sides[1][0].key()) {
+        return None;
     }
     let op = match sides[0].len() {
         3 => Op::Dp3,
@@ -203,6 +208,13 @@ fn candidates(sums: &Sums<'_>) -> indexmap::IndexMap<u32, Vec<Candidate>> {
             found.entry(node.bundle).or_default().push(Candidate { at, sum: ways.swap_remove(n), dot });
         } else if let Some((sum, dot)) = if plain { scaled(sums, at) } else { None } {
             found.entry(node.bundle).or_default().push(Candidate { at, sum, dot });
+        }
+    }
+    // Of two uniform registers the second is the one that the lanes share.
+    for lanes in found.values_mut() {
+        let side = |n: usize| lanes.iter().all(|l| is_uniform(l.dot.sides[1][0]) && l.dot.sides[n] == lanes[0].dot.sides[n]);
+        if side(0) && !side(1) {
+            lanes.iter_mut().for_each(|l| l.dot.sides.swap(0, 1));
         }
     }
     found
