@@ -82,14 +82,16 @@ pub fn front(source: &Module, o: &Options, sink: bool, trace: &mut Trace) -> Res
             sequence(&mut m, &["simplify", "gvn", "dce"], &passes);
         }
     }
-    if o.opt > OptLevel::O1 && !sink {
-        if pairs::run(&mut m.functions[entry], 1) {
-            sequence(&mut m, &["gvn", "dce"], &passes);
-            pairs::run(&mut m.functions[entry], 2);
-        }
+    let packs = o.opt > OptLevel::O1 && !sink;
+    if packs {
+        pack(&mut m, &passes);
         trace.module(Phase::Pack, &m);
     }
     expand::run(&mut m.functions[entry]);
+    // A sine and a cosine, say, are different operations only until here.
+    if packs {
+        pack(&mut m, &passes);
+    }
     // Expansions leave products and sums behind.
     let again: &[&str] =
         if o.fp_contract && o.opt > OptLevel::O1 { &["contract", "simplify", "gvn", "dce"] } else { &["simplify", "gvn", "dce"] };
@@ -97,6 +99,15 @@ pub fn front(source: &Module, o: &Options, sink: bool, trace: &mut Trace) -> Res
     // Simplification may have put together again what was taken apart.
     expand::run(&mut m.functions[entry]);
     Ok(m)
+}
+
+/// Like operations become lanes of one: two, then four.
+fn pack(m: &mut Module, passes: &PassOptions) {
+    let entry = m.entry;
+    if pairs::run(&mut m.functions[entry], 1) {
+        sequence(m, &["gvn", "dce"], passes);
+        pairs::run(&mut m.functions[entry], 2);
+    }
 }
 
 /// The rest of it.
