@@ -21,7 +21,7 @@ use crate::place::components::{self, COMPONENTS};
 use crate::place::lanes::Packing;
 use crate::place::{Places, check, lanes, order, place};
 use crate::select::mir::Program;
-use crate::select::operands::{prepare, prepare_early};
+use crate::select::operands::{prepare, prepare_shared};
 use indexmap::IndexMap;
 use retroshade_ir::{FuncId, Function, Inst, Module, Opcode, Span, Stage};
 use retroshade_lower::structure::Structure;
@@ -60,25 +60,25 @@ impl Finished {
     }
 }
 
-/// Runs the later stages; where registers run out, again with copies made anew for each use. Counts the rounds of coalescing, which
-/// is what takes the time.
+/// Runs the later stages: with copies made early if that is shorter and fits, and where registers run out with copies made anew for each
+/// use. Counts the rounds of coalescing, which is what takes the time.
 fn finish(p: &Program, s: &[Structure], outlined: bool, rounds: &mut usize) -> Result<Finished, Failure> {
-    let early = prepare_early(p).and_then(|p| finish_prepared(coalesce(p, true, rounds)?, s, outlined).ok());
+    let (shared, early) = prepare_shared(p);
+    let early = early.and_then(|p| finish_prepared(coalesce(p, true, rounds)?, s, outlined).ok());
     if let Some(done) = early {
         return Ok(done);
     }
-    match finish_with(p, s, true, outlined, rounds) {
-        Err(Failure::Pressure(first)) => finish_with(p, s, false, outlined, rounds).map_err(|_| Failure::Pressure(first)),
-        other => other,
+    let anew = || prepare(p, false);
+    match coalesce(shared, true, rounds).map(|c| finish_prepared(c, s, outlined)) {
+        Some(Err(Failure::Pressure(first))) => finish_anew(anew(), s, outlined, rounds).ok_or(Failure::Pressure(first)),
+        None => finish_anew(anew(), s, outlined, rounds).ok_or_else(|| Failure::Pressure(Box::new(prepare(p, true)))),
+        Some(done) => done,
     }
 }
 
-/// The later stages.
-fn finish_with(p: &Program, s: &[Structure], share: bool, outlined: bool, rounds: &mut usize) -> Result<Finished, Failure> {
-    let Some((program, classes)): Option<(Program, Classes)> = coalesce(prepare(p, share), share, rounds) else {
-        return Err(Failure::Pressure(Box::new(prepare(p, share))));
-    };
-    finish_prepared((program, classes), s, outlined)
+/// The later stages with a copy for each use, if that fits.
+fn finish_anew(p: Program, s: &[Structure], outlined: bool, rounds: &mut usize) -> Option<Finished> {
+    finish_prepared(coalesce(p, false, rounds)?, s, outlined).ok()
 }
 
 /// Places and emits.

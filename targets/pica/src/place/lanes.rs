@@ -353,7 +353,7 @@ impl Packing {
     pub fn changes(&self, p: &Program) -> Vec<Change> {
         let mut q = p.clone();
         prepare(&mut q, self);
-        let all = alike::any(&q).then_some(Change::Alike).into_iter().chain(rows::scattered(&q).then_some(Change::ByRegister));
+        let all = joins_alike(&q).then_some(Change::Alike).into_iter().chain(rows::scattered(&q).then_some(Change::ByRegister));
         let all = all.chain(dots::doubtful(&q).into_iter().map(Change::Dot));
         let all = all.chain(vertices::several(p).then_some(Change::Vertices));
         let all = all.chain(signs::mixed(p).into_iter().map(Change::Negate));
@@ -369,6 +369,18 @@ fn joins_by_copies(p: &Program) -> bool {
         q.blocks.iter().map(|b| b.nodes.len()).sum::<usize>()
     };
     joined(true) < joined(false)
+}
+
+/// Fewer operations saved than this are left to the search.
+const ALIKE: usize = 3;
+
+/// Whether merging computations of one shape saves several operations.
+fn joins_alike(p: &Program) -> bool {
+    let mut q = p.clone();
+    fuse_products(&mut q);
+    join_bundles(&mut q);
+    q.link_calls();
+    alike::merge(&mut q) >= ALIKE
 }
 
 /// Dot products and sums of products, each where it is the shorter form.

@@ -60,16 +60,18 @@ pub fn prepare(p: &Program, share: bool) -> Program {
     prepared(p, share, Vec::new()).p
 }
 
-/// The program with copies made as early as a move of the same register stands, for blocks behind it; `None` where that saves no move.
-pub fn prepare_early(p: &Program) -> Option<Program> {
-    let first = prepared(p, true, Vec::new());
-    let later = first.later_copies();
+/// The program with shared copies, and with copies made as early as a move of the same register stands, for blocks behind it, where that
+/// saves a move.
+pub fn prepare_shared(p: &Program) -> (Program, Option<Program>) {
+    let shared = prepared(p, true, Vec::new());
+    let later = shared.later_copies();
     if later.iter().all(Vec::is_empty) {
-        return None;
+        return (shared.p, None);
     }
     let early = prepared(p, true, later).p;
     let size = |p: &Program| p.blocks.iter().map(|b| b.nodes.len()).sum::<usize>();
-    (size(&early) < size(&first.p)).then_some(early)
+    let shorter = size(&early) < size(&shared.p);
+    (shared.p, shorter.then_some(early))
 }
 
 fn prepared(p: &Program, share: bool, later: Vec<Vec<Leaf>>) -> Preparer {
