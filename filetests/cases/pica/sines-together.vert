@@ -3,7 +3,7 @@
 // test emit
 // test run
 // target pica
-// check: flr r0.xyz
+// check: flr r1.xyz
 // not: flr
 #version 450
 layout(location = 0) in vec4 position;

@@ -10,26 +10,38 @@ use std::hash::{Hash, Hasher};
 /// Blocks with more operations are left alone: pairs are tried one by one.
 const LARGE: usize = 400;
 
+/// Operations behind one another whose kinds and operands are compared. What stands further back may differ: one angle comes from a product,
+/// the next from a sum.
+const DEPTH: usize = 3;
+
 /// What each of a block's operations computes but for the lanes it reads.
 fn shapes(p: &Program, block: usize, defs: &[Makers]) -> Vec<u64> {
-    let mut out: Vec<u64> = Vec::with_capacity(p.blocks[block].nodes.len());
-    for (n, node) in p.blocks[block].nodes.iter().enumerate() {
-        let of = |r: &Ref| {
-            let made = r.as_tmp().and_then(|t| match defs[t as usize][..] {
-                [(b, k)] if b == block && k < n => out.get(k).copied(),
-                _ => None,
-            });
-            // Numbers that differ lie beside each other in a register of constants.
-            (r.key(), made)
-        };
-        let operands: SmallVec<[SmallVec<[(Key, Option<u64>); 4]>; 3]> = node.srcs.iter().map(|s| s.iter().map(of).collect()).collect();
-        let same = node.elementwise() && operands.iter().all(|s| s.iter().all(|x| *x == s[0]));
-        let mut h = FxHasher::default();
-        node.op.hash(&mut h);
-        operands.iter().for_each(|s| if same { s.first().hash(&mut h) } else { s.hash(&mut h) });
-        out.push(h.finish());
+    let nodes = &p.blocks[block].nodes;
+    let mut out: Vec<u64> = vec![0; nodes.len()];
+    for _ in 0..DEPTH {
+        out = nodes.iter().enumerate().map(|(n, node)| shape(node, |r| made(r, block, n, defs).map(|k| out[k]))).collect();
     }
     out
+}
+
+/// The operation before the `n`th of a block that alone makes an operand.
+fn made(r: Ref, block: usize, n: usize, defs: &[Makers]) -> Option<usize> {
+    match defs[r.as_tmp()? as usize][..] {
+        [(b, k)] if b == block && k < n => Some(k),
+        _ => None,
+    }
+}
+
+/// A hash of an operation and of what its operands are.
+fn shape(node: &Node, of: impl Fn(Ref) -> Option<u64>) -> u64 {
+    // Numbers that differ lie beside each other in a register of constants.
+    let operand = |r: &Ref| (r.key(), of(*r));
+    let operands: SmallVec<[SmallVec<[(Key, Option<u64>); 4]>; 3]> = node.srcs.iter().map(|s| s.iter().map(operand).collect()).collect();
+    let one = node.elementwise() && operands.iter().all(|s| s.iter().all(|x| *x == s[0]));
+    let mut h = FxHasher::default();
+    node.op.hash(&mut h);
+    operands.iter().for_each(|s| if one { s.first().hash(&mut h) } else { s.hash(&mut h) });
+    h.finish()
 }
 
 /// The next pair of operations of one shape that may be one instruction, and the block with them merged.

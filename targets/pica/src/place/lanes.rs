@@ -353,7 +353,7 @@ impl Packing {
     pub fn changes(&self, p: &Program) -> Vec<Change> {
         let mut q = p.clone();
         prepare(&mut q, self);
-        let all = joins_alike(&q).then_some(Change::Alike).into_iter().chain(rows::scattered(&q).then_some(Change::ByRegister));
+        let all = joins_alike(p).then_some(Change::Alike).into_iter().chain(rows::scattered(&q).then_some(Change::ByRegister));
         let all = all.chain(dots::doubtful(&q).into_iter().map(Change::Dot));
         let all = all.chain(vertices::several(p).then_some(Change::Vertices));
         let all = all.chain(signs::mixed(p).into_iter().map(Change::Negate));
@@ -377,7 +377,7 @@ const ALIKE: usize = 3;
 /// Whether merging computations of one shape saves several operations.
 fn joins_alike(p: &Program) -> bool {
     let mut q = p.clone();
-    fuse_products(&mut q);
+    separate(&mut q, &mut Vec::new(), &Packing::default());
     join_bundles(&mut q);
     q.link_calls();
     alike::merge(&mut q) >= ALIKE
